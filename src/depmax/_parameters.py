@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -143,6 +143,6 @@ def check_parameters(estimator: Any) -> None:
 @cache
 def _parameters_of(kind: type) -> tuple[str, ...]:
     """Parameters of an estimator in alphabetical order, or fields of a dataclass."""
-    if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
-    return tuple(kind._get_param_names())  # type: ignore[attr-defined]  # scikit-learn's
+    if hasattr(kind, "_get_param_names"):  # scikit-learn's
+        return tuple(kind._get_param_names())
+    return tuple(field.name for field in fields(kind))

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import depmax
 from depmax import DependenceFilter, hsic_test, scan, screen
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.data.reading import aligned
 from depmax.data.stream import some_rows
 from depmax.dependence._nulls import streamed_test
@@ -94,7 +94,7 @@ def test_the_order_of_rows_does_not_matter_to_counted_columns() -> None:
 
 def _to_levels(X: np.ndarray) -> np.ndarray:
     """Every column rounded as screening rounds it: each value to the mean of its level."""
-    values = look_at_columns(iter([Block(X, None, 0)]))
+    values = look_at_columns(iter([Chunk(X, None, 0)]))
     assert values is not None
     rows = X[np.random.default_rng(0).choice(len(X), 1000, replace=False)]
     rounded = np.empty_like(X)

@@ -12,10 +12,9 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
 from depmax import ICAFX, hsic_test
-from depmax.algebra import Space
 from depmax.datasets import make_linear_direction, make_sine_direction
 from depmax.extraction import NaturalGradient, QuasiNewton
-from depmax.extraction._unmixing import Likelihood, sphere
+from tests.extraction.test_unmixing import make_likelihood
 
 
 def cosine(a, b):
@@ -126,10 +125,7 @@ class TestMaximum:
         count = len(moved)
         model = ICAFX(count).fit(X, t)
         # The same likelihood in white coordinates, climbed from the sources that made the data.
-        space, codes = Space.of_array(X), (t - t.mean())[:, np.newaxis]
-        sphering = sphere(space, codes)
-        inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
-        likelihood = Likelihood.of_arrays(inputs, targets, sphering.correlations, count, 1e-6, None)
+        likelihood, *_, sphering = make_likelihood(count, 1e-6, X, (t - t.mean())[:, np.newaxis])
         W = np.linalg.solve(sphering.inputs, inverse).T
         V = np.zeros((6, 1))
         V[:count] = -1.0 / sphering.targets[0, 0]

@@ -6,21 +6,26 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from depmax.algebra import Space
 from depmax.extraction import NaturalGradient, QuasiNewton
-from depmax.extraction._unmixing import Likelihood, one_more, sphere, starts, the_most_moved
-from depmax.extraction._unmixing import sphering as sphering_module
-from depmax.extraction._unmixing.likelihood import (
+from depmax.extraction import _ica_likelihood as module
+from depmax.extraction._ica_likelihood import (
     GAUSSIAN,
     LOG_NORMALISERS,
     SUB,
     SUPER,
     Evidence,
-    next_states,
-    signed_states,
-    turned_states,
+    HeldRows,
+    Likelihood,
+    Residuals,
+    sphere,
 )
-from depmax.extraction._unmixing.solvers import Preconditioner, separate
+from depmax.extraction._ica_solvers import (
+    ScaledLoss,
+    one_more,
+    separate,
+    starts,
+    the_most_moved,
+)
 
 rng = np.random.default_rng(0)
 X = np.hstack([rng.laplace(size=(150, 2)), rng.uniform(-2, 2, size=(150, 2))]) @ rng.normal(
@@ -31,14 +36,26 @@ T -= T.mean(axis=0)
 STATES = np.array([SUPER, SUB, GAUSSIAN, SUPER])
 
 
-def make_likelihood(n_components=2, alpha=1e-3, codes=T, n_jobs=None):
-    space = Space.of_array(X)
-    sphering = sphere(space, codes)
-    inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
-    model = Likelihood.of_arrays(
-        inputs, targets, sphering.correlations, n_components, alpha, n_jobs
-    )
-    return model, inputs, targets, sphering
+def make_likelihood(n_components=2, alpha=1e-3, rows=X, codes=T, n_jobs=None):
+    rows, size = rows - rows.mean(axis=0), len(rows)
+    sphering = sphere(rows.T @ rows / size, rows.T @ codes / size, codes.T @ codes / size)
+    inputs, targets = rows @ sphering.inputs, codes @ sphering.targets
+    residuals = Residuals.of(sphering.correlations, targets.shape[1], alpha)
+    held = HeldRows(residuals.beside(inputs, targets), n_jobs)
+    return Likelihood(held, residuals, n_components, alpha), inputs, targets, sphering
+
+
+def free_weights(model, rng):
+    """Random weights, zero where discarded sources would have weights of the targets."""
+    weights = rng.normal(size=(model.n_inputs, model.n_inputs + model.n_targets))
+    weights[model.n_components :, model.n_inputs :] = 0.0
+    return weights
+
+
+def log_likelihood(model, weights, states):
+    """Mean of log p(x | t), without penalty."""
+    W, _ = model.published(weights)
+    return 0.5 * model.alpha * (W**2).sum() - model.loss(weights, states)[0]
 
 
 def log_density(u, state):
@@ -52,10 +69,7 @@ class TestSources:
         assert total == pytest.approx(1.0, abs=1e-9)
 
     def evidence(self, u):
-        bend = np.tanh(u)
-        parts = np.stack([1 - bend**2, u**2, u * bend])[:, None, :]
-        products = np.einsum("ain,bin->abi", parts, parts)
-        return Evidence.of_moments(parts.sum(axis=2), products, len(u))
+        return Evidence.of(np.ones((1, 1)), [u[np.newaxis, :]])
 
     @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
     def test_evidence_knows_tails_at_every_scale(self, scale):
@@ -63,8 +77,8 @@ class TestSources:
         heavy = self.evidence(scale * draws.laplace(size=20000))
         light = self.evidence(scale * draws.uniform(-1.7, 1.7, size=20000))
         normal = self.evidence(scale * draws.normal(size=20000))
-        assert signed_states(heavy) == SUPER
-        assert signed_states(light) == SUB
+        assert heavy.nearest == SUPER
+        assert light.nearest == SUB
         assert abs(normal.value) < 4 * normal.error
 
     def test_standard_error(self):
@@ -76,15 +90,13 @@ class TestSources:
     def test_hysteresis(self):
         between = Evidence(np.array([1.5, 1.5, -1.5, 0.5]), *np.ones((2, 4)))
         before = np.array([GAUSSIAN, SUPER, SUPER, SUPER])
+        np.testing.assert_array_equal(between.after(before), [GAUSSIAN, SUPER, GAUSSIAN, GAUSSIAN])
         np.testing.assert_array_equal(
-            next_states(before, between), [GAUSSIAN, SUPER, GAUSSIAN, GAUSSIAN]
-        )
-        np.testing.assert_array_equal(
-            turned_states(np.array([SUB, SUPER, SUPER, SUPER]), between),
+            between.turned(np.array([SUB, SUPER, SUPER, SUPER])),
             [SUPER, SUPER, SUB, SUPER],
         )
         clear = Evidence(np.array([9.0, -9.0]), *np.ones((2, 2)))
-        np.testing.assert_array_equal(next_states(np.array([SUB, SUPER]), clear), [SUPER, SUB])
+        np.testing.assert_array_equal(clear.after(np.array([SUB, SUPER])), [SUPER, SUB])
 
 
 class TestSphering:
@@ -96,67 +108,74 @@ class TestSphering:
         np.fill_diagonal(expected, sphering.correlations)
         np.testing.assert_allclose(inputs.T @ targets / 150, expected, atol=1e-10)
         # With the noise that alpha stands for, (x, r) is white.
-        noisy = model.second_moments + np.diag([model.alpha] * 4 + [0, 0])
+        noisy = model.rows.second_moments + np.diag([model.alpha] * 4 + [0, 0])
         noisy[4:, 4:] += model.back @ model.back.T * model.alpha
         np.testing.assert_allclose(np.diag(noisy)[4:], 1.0, atol=1e-9)
 
     def test_collinear_and_many_targets(self, rng):
         codes = np.column_stack([T, T[:, 0] - T[:, 1], rng.normal(size=(150, 6))])
         codes -= codes.mean(axis=0)
-        sphering = sphere(Space.of_array(X), codes)
-        assert sphering.n_targets == 8
+        _, _, targets, sphering = make_likelihood(codes=codes)
+        assert targets.shape[1] == 8
         assert sphering.correlations.shape == (4,)
 
 
 class TestLikelihood:
     def test_value_is_that_of_the_definition(self, rng):
         model, inputs, targets, _ = make_likelihood()
-        weights = rng.normal(size=model.n_weights)
-        W, V = model.published(model.unpack(weights))
+        weights = free_weights(model, rng)
+        W, V = model.published(weights)
         u = inputs @ W.T + targets @ V.T
         each = [log_density(u[:, i], int(state)).mean() for i, state in enumerate(STATES)]
         expected = np.log(abs(np.linalg.det(W))) + sum(each)
-        unmixing = model.unpack(weights)
-        assert model.log_likelihood(unmixing, STATES) == pytest.approx(expected)
         penalty = 0.5 * model.alpha * (W**2).sum()
         assert model.loss(weights, STATES)[0] == pytest.approx(penalty - expected)
         assert not V[2:].any()
 
     def test_gradient_is_the_numerical_one(self, rng):
         model, *_ = make_likelihood()
-        weights = rng.normal(size=model.n_weights)
-        numerical = optimize.approx_fprime(weights, lambda w: model.loss(w, STATES)[0], 1e-7)
-        np.testing.assert_allclose(model.loss(weights, STATES)[1], numerical, atol=2e-5)
+        weights = free_weights(model, rng)
+        gradient = model.loss(weights, STATES)[1]
+        free = np.ones(weights.shape, dtype=bool)
+        free[2:, 4:] = False
+
+        def loss(values):
+            moved = weights.copy()
+            moved[free] = values
+            return model.loss(moved, STATES)[0]
+
+        numerical = optimize.approx_fprime(weights[free], loss, 1e-7)
+        np.testing.assert_allclose(gradient[free], numerical, atol=2e-5)
+        assert not gradient[~free].any()
 
     def test_published_weights_and_back(self, rng):
         model, *_ = make_likelihood()
-        weights = rng.normal(size=model.n_weights)
-        unmixing = model.unpack(weights)
-        again = model.of_published(*model.published(unmixing))
-        np.testing.assert_allclose(model.pack(again), weights)
+        weights = free_weights(model, rng)
+        again = model.of_published(*model.published(weights))
+        np.testing.assert_allclose(again, weights)
 
     def test_threads_and_single_precision(self, monkeypatch, rng):
-        monkeypatch.setattr(sphering_module, "BLOCK", 16)
+        monkeypatch.setattr(module, "BLOCK", 16)
         one, *_ = make_likelihood()
         two, *_ = make_likelihood(n_jobs=2)
-        weights = rng.normal(size=one.n_weights)
+        weights = free_weights(one, rng)
         value, slope = one.loss(weights, STATES)
         assert two.loss(weights, STATES)[0] == value
         np.testing.assert_array_equal(two.loss(weights, STATES)[1], slope)
-        monkeypatch.setattr(sphering_module, "MANY", 0)
+        monkeypatch.setattr(module, "MANY", 0)
         single, *_ = make_likelihood()
-        assert single.dtype == np.float32
+        assert single.rows.dtype == np.float32
         assert single.loss(weights, STATES)[0] == pytest.approx(value, rel=1e-6)
         np.testing.assert_allclose(single.loss(weights, STATES)[1], slope, atol=1e-5)
 
     def test_singular_weights_have_no_likelihood(self):
         model, *_ = make_likelihood()
-        assert model.loss(np.zeros(model.n_weights), STATES)[0] == np.inf
+        assert model.loss(np.zeros((4, 6)), STATES)[0] == np.inf
 
     def test_first_start_is_the_maximum_for_gaussian_sources(self):
         model, *_ = make_likelihood()
         start = next(starts(model, 1, np.random.RandomState(0)))
-        slope = model.loss(model.pack(start), np.zeros(4, dtype=int))[1]
+        slope = model.loss(start, np.zeros(4, dtype=int))[1]
         np.testing.assert_allclose(slope, 0.0, atol=1e-9)
 
 
@@ -171,11 +190,11 @@ class TestNumbersOfFeatures:
     def test_one_more_feature_is_the_steepest_and_changes_no_likelihood(self, count):
         model, found = self.found(count)
         larger, grown = model.with_components(count + 1), one_more(model, found)
-        assert larger.log_likelihood(grown.unmixing, grown.states) == pytest.approx(
-            model.log_likelihood(found.unmixing, found.states)
+        assert log_likelihood(larger, grown.weights, grown.states) == pytest.approx(
+            log_likelihood(model, found.weights, found.states)
         )
         # Numerical slopes by the weights V of every source that could have been taken.
-        W, V = model.published(found.unmixing)
+        W, V = model.published(found.weights)
         steepness = []
         for row in range(count, 4):
             slopes = []
@@ -183,12 +202,12 @@ class TestNumbersOfFeatures:
                 step = np.zeros_like(V)
                 step[row, column] = 1e-6
                 sides = [
-                    model.log_likelihood(model.of_published(W, V + sign * step), found.states)
+                    log_likelihood(model, model.of_published(W, V + sign * step), found.states)
                     for sign in (1, -1)
                 ]
                 slopes.append((sides[0] - sides[1]) / 2e-6)
             steepness.append(np.hypot(*slopes))
-        taken = model.published(grown.unmixing)[0][count]
+        taken = model.published(grown.weights)[0][count]
         np.testing.assert_allclose(taken, W[count + int(np.argmax(steepness))])
 
     @pytest.mark.parametrize("count", [1, 2, 3])
@@ -196,7 +215,7 @@ class TestNumbersOfFeatures:
         model, found = self.found(4)
         fewer = model.with_components(count)
         W, V = fewer.published(the_most_moved(fewer, found))
-        moved = np.linalg.norm(model.published(found.unmixing)[1], axis=1)
+        moved = np.linalg.norm(model.published(found.weights)[1], axis=1)
         kept = np.linalg.norm(V, axis=1)
         np.testing.assert_allclose(kept[:count], np.sort(moved)[::-1][:count])
         np.testing.assert_array_equal(kept[count:], 0.0)
@@ -214,27 +233,34 @@ class TestNumbersOfFeatures:
         np.testing.assert_allclose(u.T @ targets / 150, 0.0, atol=5e-3)
 
 
-class TestPreconditioner:
-    def test_slopes_are_those_of_the_weights(self, rng):
+class TestScaledLoss:
+    def test_gradient_is_the_numerical_one(self, rng):
         model, *_ = make_likelihood()
-        unmixing = model.unpack(rng.normal(size=model.n_weights))
-        scaled = Preconditioner(model, unmixing, STATES, model.evidence(unmixing))
-        z, gradient = rng.normal(size=(2, model.n_weights))
-        np.testing.assert_allclose(scaled.weights(np.zeros_like(z)), model.pack(unmixing))
-        moved = scaled.weights(z) - scaled.weights(np.zeros_like(z))
-        assert gradient @ moved == pytest.approx(scaled.slopes(gradient) @ z)
+        weights = free_weights(model, rng)
+        loss = ScaledLoss(model, weights, STATES, model.evidence(weights))
+        assert loss(np.zeros(weights.size))[0] == pytest.approx(model.loss(weights, STATES)[0])
+        np.testing.assert_allclose(loss.weights(np.zeros(weights.size)), weights)
+        z = 0.1 * rng.normal(size=weights.size)
+        numerical = optimize.approx_fprime(z, lambda values: loss(values)[0], 1e-7)
+        np.testing.assert_allclose(loss(z)[1], numerical, atol=2e-5)
+        assert not loss.weights(z)[2:, 4:].any()
 
     def test_root_of_every_pair(self):
         model, *_ = make_likelihood()
-        unmixing = next(starts(model, 1, np.random.RandomState(0)))
+        start = next(starts(model, 1, np.random.RandomState(0)))
         evidence = Evidence(np.ones(4), np.ones(4), np.full(4, 0.5))
-        states = np.full(4, SUPER)
-        scaled = Preconditioner(model, unmixing, states, evidence)
+        loss = ScaledLoss(model, start, np.full(4, SUPER), evidence)
+        W, _ = model.published(start)
+        # what entries (2, 3) and (3, 2) of z change, relative to W
+        columns = []
+        for place in ((2, 3), (3, 2)):
+            z = np.zeros_like(start)
+            z[place] = 1.0
+            relative = (loss.weights(z.ravel()) - start)[:, :4] @ np.linalg.inv(W)
+            columns.append([relative[2, 3], relative[3, 2]])
+        root = np.array(columns)
         curvature = 1.5 / (1.0 + model.alpha)  # (1 + 0.5) times the variance of each row
         block = np.array([[curvature, 1.0], [1.0, curvature]])
-        root = np.array(
-            [[scaled._same[0, 1], scaled._cross[0, 1]], [scaled._cross[1, 0], scaled._same[1, 0]]]
-        )
         np.testing.assert_allclose(root @ block @ root, np.eye(2), atol=1e-12)
 
 
@@ -243,7 +269,7 @@ class TestSolvers:
         model, inputs, targets, _ = make_likelihood(alpha=0.0)
         start = next(starts(model, 1, np.random.RandomState(0)))
         W, V = model.published(start)
-        state = signed_states(model.evidence(start))
+        state = model.evidence(start).nearest
         # Two steps, of which the second shows the weights after the first.
         found = NaturalGradient(0.03, 0.05, max_iter=2, tol=0.0).maximize(model, start)
         f = inputs @ W.T
@@ -252,7 +278,7 @@ class TestSolvers:
         W_next = W + 0.03 * (np.eye(4) - phi.T @ f / 150) @ W
         V_next = V.copy()
         V_next[:2] -= 0.05 * phi[:, :2].T @ targets / 150
-        W_found, V_found = model.published(found.unmixing)
+        W_found, V_found = model.published(found.weights)
         np.testing.assert_allclose(W_found, W_next, atol=1e-12)
         np.testing.assert_allclose(V_found, V_next, atol=1e-12)
         assert "max_iter=2" in found.problem
@@ -262,17 +288,14 @@ class TestSolvers:
         start = next(starts(model, 1, np.random.RandomState(0)))
         found = NaturalGradient(learning_rate=50.0).maximize(model, start)
         assert "diverged" in found.problem
-        assert np.isfinite(found.unmixing.inputs).all()
+        assert np.isfinite(found.weights).all()
 
     def test_both_solvers_find_the_same_maximum(self):
         draws = np.random.default_rng(7)
         t = draws.exponential(size=(400, 1)) - 1.0
         s = np.column_stack([draws.laplace(size=400), draws.uniform(-2, 2, size=400)])
-        space = Space.of_array((s + t * [1.0, 0.0]) @ draws.normal(size=(2, 2)))
-        codes = t - t.mean()
-        sphering = sphere(space, codes)
-        inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
-        model = Likelihood.of_arrays(inputs, targets, sphering.correlations, 1, 1e-6, None)
+        rows = (s + t * [1.0, 0.0]) @ draws.normal(size=(2, 2))
+        model, *_ = make_likelihood(1, 1e-6, rows, t - t.mean())
         start = next(starts(model, 1, np.random.RandomState(0)))
         newton = QuasiNewton().maximize(model, start)
         slow = NaturalGradient(0.3, 0.3, max_iter=1000, tol=1e-8).maximize(model, start)
@@ -280,7 +303,7 @@ class TestSolvers:
         assert slow.problem is None
         np.testing.assert_array_equal(newton.states, slow.states)
         assert slow.log_likelihood == pytest.approx(newton.log_likelihood, abs=1e-6)
-        slope = model.loss(model.pack(newton.unmixing), newton.states)[1]
+        slope = model.loss(newton.weights, newton.states)[1]
         assert np.abs(slope).max() <= 1e-6
 
     def test_quasi_newton_reports_an_early_end(self):

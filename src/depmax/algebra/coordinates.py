@@ -15,7 +15,8 @@ from depmax._threads import blas_threads_for_parts, small_problems, thread_pool
 from depmax.algebra import Basis, Gram, Space
 from depmax.algebra.gram import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
-from depmax.data.sample import Sample, in_double, require_semidefinite
+from depmax.data.checks import require_semidefinite
+from depmax.data.sample import Sample, in_double
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from depmax.algebra.row_sums import Aligned
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 
 #: Some of the samples: a slice of those in memory, or a block of those that are read.
-Part = slice | Block
+Part = slice | Chunk
 
 #: A symmetric operator on columns of values at the samples.
 Operator = Callable[[np.ndarray], np.ndarray]

@@ -13,7 +13,7 @@ from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
 from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
 from depmax.algebra.targets import BlockImages, SumBlocks
-from depmax.data.pieces import add_up
+from depmax.data.chunks import add_up
 from depmax.data.sample import Sample, in_double
 from depmax.data.stream import Stream
 

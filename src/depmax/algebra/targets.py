@@ -25,8 +25,9 @@ from depmax.algebra.row_sums import (
     origin_of,
     sum_rows,
 )
-from depmax.data.pieces import Block, add_up
-from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
+from depmax.data.checks import require_positive, require_semidefinite
+from depmax.data.chunks import Chunk, add_up
+from depmax.data.sample import Sample, in_double
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -52,7 +53,7 @@ class BlockImages:
     view: View
     unmixed: bool = False  # before their last product
 
-    def __call__(self, block: Block) -> Any:
+    def __call__(self, block: Chunk) -> Any:
         """Of shape (n, D), dense or sparse."""
         rows = in_double(self.view(block))
         return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
@@ -66,7 +67,7 @@ class KernelColumns:
     view: View
     landmarks: Any
 
-    def __call__(self, block: Block) -> np.ndarray:
+    def __call__(self, block: Chunk) -> np.ndarray:
         """Of shape (n, n_landmarks), in float64."""
         return self.kernel(in_double(self.view(block)), in_double(self.landmarks))
 
@@ -79,13 +80,13 @@ class SumBlocks:
     rows far from zero; sums with different origins can be added.
     """
 
-    images: Callable[[Block], Any]
-    beside: Callable[[Any, Block], Aligned]
+    images: Callable[[Chunk], Any]
+    beside: Callable[[Any, Chunk], Aligned]
     scatter: bool = False
     norms: bool = False
 
     @np.errstate(invalid="ignore")
-    def __call__(self, blocks: Iterator[Block]) -> RowSums | None:
+    def __call__(self, blocks: Iterator[Chunk]) -> RowSums | None:
         """Sums of one piece; None if it has no rows."""
         summation = None
         for block in blocks:
@@ -111,7 +112,7 @@ class _OfTarget:
     view: View
     images: Callable[[Any], Any]
 
-    def __call__(self, block: Block) -> Any:
+    def __call__(self, block: Chunk) -> Any:
         return dense(self.images(self.view(block)))
 
 

@@ -1,8 +1,7 @@
 """How data are read: frames, names, types of columns, types of targets, unlabelled rows."""
 
-from depmax.data.cells import role_of_text
-from depmax.data.columns import UnseenCategoryWarning, column_names
-from depmax.data.pieces import Scan
+from depmax.data.chunks import Scan
+from depmax.data.columns import UnseenCategoryWarning, column_names, role_of_text
 from depmax.data.scan import scan
 from depmax.data.table import (
     Table,

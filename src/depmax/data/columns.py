@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -14,17 +14,14 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax._warnings import warn_caller
-from depmax.data.cells import (
-    WIDE,
-    Missing,
-    is_missing,
-    require_numbers,
-    role_of_text,
-    why_not_category,
-    why_not_numeric,
-)
-from depmax.data.scales import require_finite
+from depmax.data.checks import Missing, require_finite
 
+#: Text with more distinct values than this, and than half the rows, is not a category.
+MANY_LEVELS = 20
+DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+#: Whole numbers of 128 bits, which no array has.
+WIDE = (nw.Int128, nw.UInt128)
+TextRole = Literal["category", "identifier", "free text"]
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
 
@@ -61,6 +58,67 @@ class UnseenCategoryWarning(UserWarning):
     """
 
 
+def is_missing(item: Any) -> bool:
+    """Whether an item is None, NaN, not a time, or the NA of pandas.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    return item is None or type(item).__name__ == "NAType" or bool(item != item)
+
+
+def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """The array; an array of text is refused before anything tries to parse it."""
+    text = X.dtype.kind in "US"
+    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
+        raise TypeError(
+            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
+            "with few levels are categories, encode it, or use a kernel for strings "
+            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
+        )
+    if X.dtype.kind in "mM":
+        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.names:
+        raise TypeError(
+            f"{name} is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: "
+            f"pass a data frame, e.g. pandas.DataFrame({name})."
+        )
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+    return X
+
+
+def as_nan(X: np.ndarray) -> np.ndarray:
+    """The same with NaN for None and pandas' NA, which an array of objects may hold."""
+    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
+        return X
+    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
+
+
+def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
+    """What a text column is, by its number of different values; all code uses this rule.
+
+    Parameters
+    ----------
+    n_levels : int
+        Different values.
+    n_values : int
+        Rows that have a value.
+    n_rows : int
+        All rows.
+
+    Examples
+    --------
+    >>> role_of_text(3, 100, 100), role_of_text(100, 100, 100), role_of_text(80, 100, 100)
+    ('category', 'identifier', 'free text')
+    """
+    if n_levels == n_rows:
+        return "identifier"
+    return "free text" if n_levels > max(MANY_LEVELS, n_values / 2) else "category"
+
+
 def in_narwhals(X: Any, **kinds: Any) -> Any:
     """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
     return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
@@ -91,9 +149,10 @@ class ColumnFacts:
     n_missing: Mapping[Any, int]
 
     @classmethod
-    def of(cls, frame: nw.DataFrame[Any], places: Sequence[int]) -> ColumnFacts:
-        """Facts about the categorical columns of a frame, at these places."""
-        columns = [frame[:, place] for place in places]
+    def of(cls, frame: nw.DataFrame[Any]) -> ColumnFacts:
+        """Facts about a frame."""
+        types = enumerate(frame.schema.values())
+        columns = [frame[:, place] for place, dtype in types if is_nominal(dtype)]
         return cls(
             len(frame),
             {column.name: frozenset(column.drop_nulls().unique().to_list()) for column in columns},
@@ -109,7 +168,15 @@ class ColumnFacts:
         n_missing = {name: count + other.n_missing[name] for name, count in self.n_missing.items()}
         return ColumnFacts(self.n_rows + other.n_rows, levels, n_missing)
 
-    def levels_of(
+    def categories(self, like: nw.DataFrame[Any], name: str, missing: Missing) -> Categories:
+        """Levels of the categorical columns of frames with the types of this one."""
+        return {
+            place: self._levels(column, name, missing, is_text=dtype == nw.String)
+            for place, (column, dtype) in enumerate(like.schema.items())
+            if is_nominal(dtype)
+        }
+
+    def _levels(
         self, column: Any, name: str, missing: Missing, *, is_text: bool
     ) -> tuple[Any, ...]:
         """Levels of a column, in an order that the data library does not set.
@@ -142,13 +209,6 @@ class Columns:
     missing: Missing = "refuse"
     #: When a column had another type.
     _before: ClassVar[str] = "when the model was fitted"
-
-    @classmethod
-    def learned(
-        cls, like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
-    ) -> Columns:
-        """The reader of frames like this one, about which these are the facts, or all of it."""
-        return cls(levels_of(like, facts, name, missing), name, missing)
 
     def encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         """The same frame with categorical columns as codes."""
@@ -212,7 +272,6 @@ class ChunkColumns(Columns):
     names: tuple[str, ...] | None = None
     n_columns: int = 1
     dtype: np.dtype = DOUBLE
-    doubles: Any = None  # the schema of chunks that are Arrow tables of float64 alone
     _before: ClassVar[str] = "in other parts of the table"
 
     @classmethod
@@ -223,21 +282,16 @@ class ChunkColumns(Columns):
             return cls({}, n_columns=int(width), dtype=SINGLE if single else DOUBLE)
         frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
         types = set(frame.schema.values())
-        doubles = frame.implementation.is_pyarrow() and types == {nw.Float64()}
         return cls(
-            levels_of(frame, facts, "X", "refuse"),
+            {} if facts is None else facts.categories(frame, "X", "refuse"),
             names=names,
             n_columns=len(names),
             dtype=SINGLE if types == {nw.Float32()} else DOUBLE,
-            doubles=empty.schema if doubles else None,
         )
 
     def matrix(self, x: Any) -> Any:
         """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        # told without a look at every column
-        if self.doubles is not None and getattr(x, "num_rows", False) and x.schema == self.doubles:
-            values = _column_major(x)
-        elif is_frame(x):
+        if is_frame(x):
             values = self._of_frame(nw.from_native(x, eager_only=True))
         else:
             values = x.tocsr() if sparse.issparse(x) else require_numbers(np.asarray(x), "X")
@@ -263,41 +317,12 @@ class ChunkColumns(Columns):
         return values
 
 
-def levels_of(
-    like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
-) -> Categories:
-    """Levels of the categorical columns of frames like this one, by facts about all, or of it."""
-    places = nominal_places(like)
-    facts = ColumnFacts.of(like, places) if facts is None else facts
-    names, types = like.columns, list(like.schema.values())
-    return {
-        place: facts.levels_of(names[place], name, missing, is_text=types[place] == nw.String)
-        for place in places
-    }
-
-
-def nominal_places(frame: nw.DataFrame[Any]) -> list[int]:
-    """Positions of the categorical columns of a frame."""
-    return [place for place, dtype in enumerate(frame.schema.values()) if is_nominal(dtype)]
-
-
 def _refuse_gaps(column: Any, name: str, n_missing: int, n_rows: int) -> None:
     if n_missing:
         raise ValueError(
             f"Column {column!r} of {name} has missing values ({n_missing} of {n_rows} rows): "
             "impute them, e.g. with depmax.Prepare()."
         )
-
-
-def _column_major(table: Any) -> np.ndarray:
-    """The matrix of an Arrow table of float64, copied column after column by Arrow itself."""
-    import pyarrow as pa
-
-    (batch,) = table.combine_chunks().to_batches()
-    has_choice = int(pa.__version__.split(".")[0]) >= 17  # before, always column after column
-    options = {"row_major": False} if has_choice else {}
-    values: np.ndarray = batch.to_tensor(null_to_nan=True, **options).to_numpy()
-    return values
 
 
 def _numbers_of(frame: nw.DataFrame[Any]) -> np.ndarray | None:
@@ -324,3 +349,52 @@ def has_numbers(schema: Any) -> bool:
     """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
     types = set(nw.from_native(schema.empty_table(), eager_only=True).schema.values())
     return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}
+
+
+def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
+    """Message about text that is no category, with what can be made of it."""
+    if n_levels == n_rows:
+        found = "holds text that differs in every row, as free text or an identifier does"
+    else:
+        found = (
+            f"holds text with {n_levels} different values in {n_rows} rows: free text or an "
+            "identifier"
+        )
+    return (
+        f"Column {column!r} of {name} {found}. Drop it, turn it into numbers (such as "
+        "sklearn.feature_extraction.text.TfidfVectorizer), or compare strings with a kernel, "
+        f"Columns([('text', Spectrum(), {column!r}), …]) of depmax.kernels, where Subsequence() "
+        "allows gaps; if it is a category, declare it (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical))."
+    )
+
+
+def why_not_numeric(series: Any, name: str) -> str:
+    """Message about a column that holds neither numbers nor categories."""
+    column, dtype = f"Column {series.name!r} of {name}", series.dtype
+    if isinstance(dtype, DATES):
+        found, such = "dates", "the month or the days since an event"
+        if isinstance(dtype, nw.Duration):
+            found, such = "durations", "hours or days"
+        return f"{column} holds {found}: turn it into meaningful numbers, such as {such}."
+    if len(series) and series.null_count() == len(series):
+        return f"{column} has no value in any row: drop it."
+    if isinstance(dtype, nw.Unknown):
+        native = series.to_native()
+        dtype = getattr(native, "dtype", dtype)  # as its library calls it
+    if str(dtype).startswith("Sparse"):
+        return (
+            f"{column} is a sparse column of pandas: pass {name}.sparse.to_dense() if all columns "
+            f"are sparse, {name}.sparse.to_coo() for a sparse matrix, or make the column dense."
+        )
+    if isinstance(dtype, nw.Object) and hasattr(series.to_native(), "convert_dtypes"):
+        return (
+            f"{column} holds Object values, neither numbers nor categories: pass "
+            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, "
+            "declare it a category (.astype('category')), or drop it."
+        )
+    return (
+        f"{column} holds {dtype} values, neither numbers nor categories: turn it into numbers, "
+        "declare it a category (pandas: .astype('category'), polars: .cast(pl.Categorical)), or "
+        "drop it."
+    )

@@ -14,8 +14,16 @@ import numpy as np
 from depmax._extras import require
 from depmax._files import DamagedFileError, naming, validated
 from depmax._limits import max_memory, require_memory, table_bytes
+from depmax.data.chunks import (
+    Chunk,
+    LocalScan,
+    Matrices,
+    Names,
+    as_names,
+    rows_of_piece,
+    split_target,
+)
 from depmax.data.columns import has_numbers
-from depmax.data.pieces import Chunk, LocalScan, Matrices, as_names, rows_of_piece, split_target
 
 #: Bytes of each column that are read from a Parquet file at a time.
 PAGE_BYTES = 2**16
@@ -175,10 +183,11 @@ class TableFile:
         n_full, n_first = n_rows // size, min(size, n_rows)
         if partly:
             first = np.empty((len(names), n_first))
-            for place, name in enumerate(names):
-                batch = next(self._parquet_batches(group, [name], size, False))
-                values = self.checked(batch, n_first).column(name)
-                first[place] = values.to_numpy(zero_copy_only=False)
+            with self._parquet() as rows:
+                for place, name in enumerate(names):
+                    batch = next(rows.iter_batches(size, [group], [name], use_threads=False))
+                    values = self.checked(batch, n_first).column(name)
+                    first[place] = values.to_numpy(zero_copy_only=False)
             yield first.T
         full = np.empty((n_full, len(names), size))  # every matrix column after column
         rest = np.empty((len(names), n_rows - n_full * size))
@@ -262,9 +271,7 @@ class FileScan(LocalScan):
         width = len(self.schema)
         return max(1, READING_BYTES // max(1, width * min(8 * most, COLUMN_BYTES)))
 
-    def _read(
-        self, number: int, columns: Sequence[str] | None, matrices: Matrices = "none"
-    ) -> Iterator[Chunk]:
+    def _read(self, number: int, columns: Names, matrices: Matrices = "none") -> Iterator[Chunk]:
         file, group = self._pieces[number]
         file.require_unchanged()
         chosen = self.names if columns is None else columns

@@ -10,11 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax.data.cells import is_missing
-from depmax.data.columns import ChunkColumns, column_names
-from depmax.data.pieces import Scan
-from depmax.data.sample import Sample, is_precomputed, joined, sample_of_matrix
-from depmax.data.scales import warn_of_scales
+from depmax.data.checks import warn_of_scales
+from depmax.data.chunks import Scan
+from depmax.data.columns import ChunkColumns, column_names, is_missing
+from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
 from depmax.data.scan import scan
 from depmax.data.stream import StreamRows
 from depmax.data.streamed_target import StreamedY, surveyed
@@ -60,11 +59,8 @@ def read_sample(
         return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
     recipe = as_kernel(kernel)
     if isinstance(X, StreamRows):
-        columns, bound = X.stream.decoder, streamed_sample(recipe, X)
-        if not scale_free:
-            names = _names_or_numbers(columns.names, X.shape[1])
-            warn_of_scales(recipe.bind(names), X, columns.names, columns.categories)
-        sample = bound.resolved(choose)
+        table = table_of_stream(X, recipe)
+        sample = sample_of_table(table, recipe, choose=choose, scale_free=scale_free)
         require_coordinates(sample, "A measure")
         return sample
     if not recipe.requires_vector_input:
@@ -85,12 +81,21 @@ def sample_of_table(
     mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
-    names = _names_or_numbers(table.names, table.values.shape[1])
-    bound = recipe.bind(names)
     if not scale_free:
+        bound = recipe.bind(_names_of(table))
         warn_of_scales(bound, table.values, table.names, table.categories)
-    sample = joined(bound, table.values, names, table.categories)
-    return replace(sample, mass=mass).resolved(choose)
+    return replace(_unresolved(table, recipe), mass=mass).resolved(choose)
+
+
+def _unresolved(table: Table, recipe: Kernel) -> Sample:
+    """Rows of a table with a kernel that knows its categorical columns."""
+    return Sample(recipe.bind(_names_of(table), table.categories), table.values)
+
+
+def _names_of(table: Table) -> Sequence[str]:
+    """Names of the columns, or their positions."""
+    width = 1 if table.values.ndim == 1 else table.values.shape[1]
+    return numbered_columns(width, "") if table.names is None else table.names
 
 
 def read_training(
@@ -103,7 +108,7 @@ def read_training(
     recipe = as_kernel(kernel)
     if isinstance(X, StreamRows):
         X.describe_to(estimator)
-        return streamed_sample(recipe, X)
+        return _unresolved(table_of_stream(X, recipe), recipe)
     rows, estimator.categories_ = read_fit(
         estimator,
         X,
@@ -111,8 +116,7 @@ def read_training(
         accept_sparse=recipe.capabilities.sparse,
         check_finite=check_finite,
     )
-    names = _names(estimator)
-    return joined(recipe.bind(names), rows, names, estimator.categories_)
+    return _unresolved(Table(rows, _known_names(estimator), estimator.categories_), recipe)
 
 
 def warn_of_units(estimator: Any, training: Sample) -> None:
@@ -124,9 +128,10 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
         return
     recipe, categories = as_kernel(estimator.kernel), estimator.categories_
     if recipe.requires_vector_input:
-        bound = recipe.bind(_names(estimator)) if categories else training.kernel
-        known, owner = getattr(estimator, "feature_names_in_", None), type(estimator).__name__
-        warn_of_scales(bound, training.rows, known, categories, owner=owner)
+        table = Table(training.rows, _known_names(estimator), categories)
+        bound = recipe.bind(_names_of(table)) if categories else training.kernel
+        owner = type(estimator).__name__
+        warn_of_scales(bound, table.values, table.names, categories, owner=owner)
 
 
 def reads_chunks(X: Any) -> bool:
@@ -183,18 +188,14 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def _names(estimator: Any) -> Sequence[str]:
-    """Names of the columns that ``fit`` has read, or their positions."""
+def _known_names(estimator: Any) -> tuple[str, ...] | None:
+    """Names of the columns that ``fit`` has read, if they have any."""
     names = getattr(estimator, "feature_names_in_", None)
-    return _names_or_numbers(names, estimator.n_features_in_)
+    return None if names is None else tuple(map(str, names))
 
 
-def _names_or_numbers(names: Any, n_columns: int) -> Sequence[str]:
-    return numbered_columns(n_columns, "") if names is None else [str(name) for name in names]
-
-
-def streamed_sample(recipe: Kernel, rows: StreamRows) -> Sample:
-    """A sample of streamed rows, if its kernel has coordinates or is a map that gets them."""
+def table_of_stream(rows: StreamRows, recipe: Kernel) -> Table:
+    """Streamed rows as a table, if a kernel can read them."""
     if not recipe.requires_vector_input:
         raise TypeError(
             f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
@@ -203,8 +204,7 @@ def streamed_sample(recipe: Kernel, rows: StreamRows) -> Sample:
     if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
         raise TypeError(f"{type(recipe).__name__} needs dense rows.")
     columns = ChunkColumns({}) if rows.columns is None else rows.columns
-    names = _names_or_numbers(columns.names, rows.shape[1])
-    return joined(recipe.bind(names), replace(rows, columns=None), names, columns.categories)
+    return Table(replace(rows, columns=None), columns.names, columns.categories)
 
 
 def require_coordinates(sample: Sample, owner: str) -> None:
@@ -240,10 +240,8 @@ def read_target_sample(
     """
     if is_precomputed(target_kernel):
         return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
-    if not _is_auto(target_kernel):
-        recipe = as_kernel(target_kernel)
-        if reads_objects(recipe):
-            return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
+    if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
+        return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
     target = read_target(y, is_part=is_part)
     return target_sample(target, target_kernel, choose=choose, mass=mass, is_part=is_part)
 
@@ -322,16 +320,16 @@ def read_labels(
     """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
     if is_precomputed(target_kernel):
         return Labels(read_target_sample(y, target_kernel, mass=mass))
-    if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
-        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one, mass=mass)
+    if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
+        rows, labelled = _read_some_objects(y, minus_one)
+        mass = mass if mass is None or labelled is None else mass[labelled]
+        return Labels(Sample(recipe, rows, mass=mass).resolved(), labelled)
     target = read_target(y, semi=True, minus_one=minus_one)
-    if target.is_streamed:
-        return Labels(target_sample(target, target_kernel), n_skipped=target.n_unlabeled)
-    if target.n_unlabeled == 0:
-        return Labels(target_sample(target, target_kernel, mass=mass))
+    if target.is_streamed or target.n_unlabeled == 0:
+        side = target_sample(target, target_kernel, mass=mass)
+        return Labels(side, n_skipped=target.n_unlabeled)
     _require_some(target.labelled)
-    values = target.values[target.labelled]
-    known = Target(target.kind, values, np.ones(len(values), dtype=bool))
+    known = target.take(target.labelled)
     if known.kind == "classes" and len(known.classes) < 2:
         raise ValueError(
             f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
@@ -341,8 +339,8 @@ def read_labels(
     return Labels(target_sample(known, target_kernel, mass=mass), target.labelled)
 
 
-def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | None) -> Labels:
-    """Targets that are strings, row numbers or other objects."""
+def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray | None]:
+    """Strings, row numbers or other objects of the labelled rows, and which these are."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     rows = read_objects(y, "y")
@@ -350,13 +348,12 @@ def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | No
     if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():
         missing |= rows == -1
     if not missing.any():
-        return Labels(Sample(recipe, rows, mass=mass).resolved())
+        return rows, None
     _require_some(~missing)
     known = rows[~missing]
     if known.dtype.kind == "f" and (known == np.rint(known)).all():
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
-    mass = None if mass is None else mass[~missing]
-    return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
+    return known, ~missing
 
 
 def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._limits import map_instead, require_pairs
-from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.data.columns import Categories
+from depmax.data.checks import has_missing, require_equal_length, require_finite_values
+from depmax.data.table import is_streamed, refuse_unreadable
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels._parts import Choose
 from depmax.kernels.kernel import Kernel
@@ -24,6 +26,9 @@ SMALL = 512
 FREE_ROWS = 256
 #: Rows whose mean image is the new origin of a sample without narrow coordinates.
 PILOT_ROWS = 16
+
+#: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
+FEWEST, MOST = 2.0, 1e12
 
 #: Some of the rows.
 Rows = slice | np.ndarray
@@ -103,8 +108,6 @@ class Sample:
 
     def resolved(self, choose: Choose | None = None) -> Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
-        if self.is_streamed:
-            return replace(self, kernel=self.rows.resolve(self.kernel, choose))
         return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.mass))
 
     def in_double(self) -> Sample:
@@ -255,11 +258,6 @@ class Reference:
         return self.kernel(in_double(rows), in_double(self.rows))
 
 
-def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
-    """Rows of a table with a kernel that knows its categorical columns."""
-    return Sample(bound.bind(names, categories), rows)
-
-
 def is_precomputed(kernel: Any) -> bool:
     """Whether X is the kernel matrix itself."""
     return isinstance(kernel, str) and kernel == "precomputed"
@@ -286,52 +284,120 @@ def in_double(rows: Any) -> Any:
     return rows.astype(np.float64) if is_single else rows
 
 
-def require_equal_length(n_x: int, n_y: int) -> None:
-    """Refuse X and y with different numbers of rows."""
-    if n_x != n_y:
+# --- weights: how many rows each row of a table stands for --------------------------------------
+def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights of so many rows, of shape (n_rows,): none negative or missing, not all zero.
+
+    Examples
+    --------
+    >>> read_weights([1, 0, 2], 3)
+    array([1., 0., 2.])
+    """
+    if hasattr(sample_weight, "to_numpy"):  # series of any library
+        sample_weight = sample_weight.to_numpy()
+    refuse_unreadable(sample_weight, "sample_weight")
+    rows = np.empty(n_rows)
+    weights: np.ndarray = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    total = float(weights.sum())
+    if total == 0:
+        raise ValueError("sample_weight is zero for every row: at least two rows must count.")
+    if not FEWEST <= total <= MOST:
+        wrong = (
+            f"fewer than {FEWEST:.0f} cannot show a dependence"
+            if total < FEWEST
+            else f"depmax counts up to {MOST:.0e}"
+        )
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: {counted(n_x, 'row')} against {n_y}."
+            f"sample_weight adds up to {total:.3g}, but a weight says how many rows a row stands "
+            f"for, and {wrong}. If only the ratios of the weights are meaningful, scale them to "
+            "add up to the number of rows: pass w * len(w) / w.sum()."
+        )
+    return weights
+
+
+def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing cells of rows with weights, by name."""
+    if has_missing(rows):
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        raise ValueError(
+            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
+            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
+            "with depmax.Prepare()."
         )
 
 
-#: Fewest samples for which each estimator is defined.
-MINIMUM = {True: 4, False: 2}
+def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
+    """Each row as often as its mass says if all masses are whole numbers, else once.
+
+    Masses that stand for more than ``most`` rows (and more than there are) become so many in the
+    same proportions.
+
+    Examples
+    --------
+    >>> repeated_rows(np.array([1.0, 0.0, 3.0]))
+    array([0, 2, 2, 2])
+    >>> repeated_rows(np.array([1.0, 0.5]))
+    array([0, 1])
+    >>> repeated_rows(np.array([3e6, 1e6]), most=4)
+    array([0, 0, 0, 1])
+    """
+    if (mass != np.rint(mass)).any():
+        return np.arange(len(mass))
+    total = float(mass.sum())
+    count = int(min(total, max(most, len(mass))))
+    places = (np.arange(count) + 0.5) * (total / count)  # the middles of equal parts
+    return np.searchsorted(np.cumsum(mass), places)
 
 
-def require_samples(n_samples: float, unbiased: bool) -> None:
-    """Refuse samples too few for the estimator."""
-    if n_samples < MINIMUM[unbiased]:
-        which = "unbiased" if unbiased else "biased"
-        raise ValueError(
-            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
-            f"{n_samples}."
-        )
+@dataclass(frozen=True)
+class Weighed:
+    """The rows of some tables that have a positive weight."""
+
+    mass: np.ndarray  # their weights, shape (n,)
+    rows: np.ndarray | None  # which they are, shape (n,); None: all
+
+    def of(self, table: Any, kernel: Any = None) -> Any:
+        """These rows of a table; of a kernel matrix their columns, too. None stays None."""
+        if table is not None and not hasattr(table, "__getitem__"):
+            table = np.asarray(table)
+        return table if table is None or self.rows is None else take_rows(table, self.rows, kernel)
+
+    def counted(self, sample: Sample) -> Sample:
+        """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""
+        if sample.precomputed and self.rows is not None:
+            sample = sample.take(self.rows)
+        return replace(sample, mass=self.mass)
 
 
-def require_positive(largest: float) -> None:
-    """Refuse a kernel that is zero everywhere."""
-    if not largest > 0:
-        raise ValueError(
-            "The kernel is zero on every row, so there is nothing to map: check that X is not all "
-            "zero (or all strings too short for the kernel), or choose another kernel."
-        )
+def take_rows(table: Any, rows: np.ndarray, kernel: Any = None) -> Any:
+    """Some rows of a table that the kernel compares; of a kernel matrix their columns, too.
+
+    Examples
+    --------
+    >>> take_rows(np.arange(9).reshape(3, 3), np.array([0, 2]), "precomputed")
+    array([[0, 2],
+           [6, 8]])
+    """
+    some = _safe_indexing(table, rows)
+    return _safe_indexing(some, rows, axis=1) if is_precomputed(kernel) else some
 
 
-def require_semidefinite(smallest: float, largest: float) -> None:
-    """Refuse what is no inner product, beyond rounding."""
-    if smallest < -1e-4 * largest:
-        raise ValueError(
-            "The kernel is not positive semidefinite on these rows (a value that must not be "
-            f"negative is {smallest:.3g}, against {largest:.3g} for the largest), so no feature "
-            "map has it as inner product."
-        )
-
-
-def require_finite_values(values: Any) -> Any:
-    """Refuse kernel values, or what was made of them, that overflowed."""
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "
-            "sklearn.preprocessing.StandardScaler, or choose another kernel."
-        )
-    return values
+def weigh(sample_weight: Any, *tables: Any) -> Weighed:
+    """Weights of the rows of tables, which must have as many rows each; None is no table."""
+    known = [table for table in tables if table is not None]
+    for table in known:
+        if is_streamed(table):
+            raise TypeError(
+                "sample_weight needs rows in memory: a table that is read a chunk at a time does "
+                "not take weights. Pass rows that fit, such as a random part of them."
+            )
+    first, *others = [_num_samples(table) for table in known]
+    for count in others:
+        require_equal_length(first, count)
+    weights = read_weights(sample_weight, first)
+    if weights.all():
+        return Weighed(weights, None)
+    rows = np.flatnonzero(weights)
+    return Weighed(weights[rows], rows)

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax._parameters import is_whole
-from depmax.data.columns import is_frame
-from depmax.data.files import FileScan
-from depmax.data.pieces import (
+from depmax.data.checks import require_equal_length
+from depmax.data.chunks import (
     Chunk,
     IteratedScan,
     MemoryScan,
@@ -25,7 +24,8 @@ from depmax.data.pieces import (
     split_target,
     with_text_names,
 )
-from depmax.data.sample import require_equal_length
+from depmax.data.columns import is_frame
+from depmax.data.files import FileScan
 from depmax.data.table import is_dask
 
 #: A file, a folder, or several.
@@ -86,7 +86,7 @@ iterable or callable
     if paths is not None:
         return FileScan.opened(paths, _names(target), columns, rows_per_chunk)
     if is_dask(data):
-        from depmax.data.dask_pieces import scan_dask
+        from depmax.data.dask_scan import scan_dask
 
         return scan_dask(data, target, columns)
     make = _maker_of_chunks(data)
@@ -112,7 +112,7 @@ def by_chunks(
     """
     if not is_dask(X):
         return X.map(function)
-    from depmax.data.dask_pieces import applied
+    from depmax.data.dask_scan import applied
 
     if dtype is None:
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64

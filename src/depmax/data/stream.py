@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from depmax.data.checks import sample_positions
+from depmax.data.chunks import Chunk, Scan, stacked
 from depmax.data.columns import ChunkColumns
-from depmax.data.pieces import Chunk, Scan, stacked
-from depmax.data.scales import sample_positions
 from depmax.data.target import present_target
 
 
@@ -228,10 +228,6 @@ class StreamRows:
             distinct = np.arange(len(levels[where[0]]), dtype=np.float64), None
         view = partial(_inputs, columns=where)
         return StreamRows(self.stream, view, self.example[:, where], distinct, of_inputs=True)
-
-    def resolve(self, kernel: Any, choose: Any = None) -> Any:
-        """The kernel with every recipe replaced by numbers read off these rows."""
-        return kernel.resolve(self)
 
     def describe_to(self, estimator: Any) -> None:
         """Set what ``fit`` tells about the columns: their number, names and categories."""

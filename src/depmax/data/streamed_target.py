@@ -11,25 +11,26 @@ from typing import Any, ClassVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.data.cells import refuse_roles, warn_of_order, why_not_numeric
+from depmax.data.checks import require_finite
+from depmax.data.chunks import Chunk, Scan, add_up
 from depmax.data.columns import (
     ChunkColumns,
     ColumnFacts,
     column_names,
     is_frame,
     is_nominal,
-    nominal_places,
+    why_not_numeric,
 )
-from depmax.data.pieces import Chunk, Scan, add_up
-from depmax.data.scales import require_finite
+from depmax.data.labels import declared_categories, refuse_roles, settle, warn_of_order
 from depmax.data.stream import Stream, StreamRows, View, order_statistics
 from depmax.data.target import (
+    Column,
+    Indicators,
+    SliceEdges,
     TargetKind,
     as_columns,
-    declared_categories,
     present_target,
     read_target,
-    settle,
 )
 
 #: Different values of a target that are counted; with more it can only be numbers.
@@ -185,7 +186,7 @@ def _look(nominal: Sequence[str], number: int, chunks: Iterator[Chunk]) -> Surve
             target, known = add_up([target, more]), more.n_rows
         if nominal:
             frame = nw.from_native(chunk.x, eager_only=True).select(nominal)
-            columns = add_up([columns, ColumnFacts.of(frame, range(len(nominal)))])
+            columns = add_up([columns, ColumnFacts.of(frame)])
         count += known
     return Survey({number: count}, columns, target)
 
@@ -200,7 +201,7 @@ def surveyed(table: Scan) -> Stream:
         for place, kind in enumerate(frame.schema.values()):
             if not is_nominal(kind) and not kind.is_numeric():
                 raise TypeError(why_not_numeric(frame[:, place], "X"))
-        nominal = [names[place] for place in nominal_places(frame)]
+        nominal = [name for name, kind in frame.schema.items() if is_nominal(kind)]
         visited = nominal if nominal or table.has_target else names[:1]
     if not nominal and not table.has_target and table.lengths is not None:
         survey = Survey(dict(enumerate(table.lengths)))
@@ -382,47 +383,6 @@ def beside(rows: list[StreamRows]) -> StreamRows:
     """Views of one column each as one view of several."""
     views = partial(_side_by_side, [part.view for part in rows])
     return StreamRows(rows[0].stream, views, np.zeros((1, len(rows))))
-
-
-@dataclass(frozen=True)
-class Indicators:
-    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
-
-    classes: np.ndarray  # sorted
-    signs: bool = False
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n, n_classes) or (n, 1)."""
-        codes = np.searchsorted(self.classes, y)
-        if self.signs:
-            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-        return np.eye(len(self.classes))[codes]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the target as labels."""
-
-    number: int
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n,)."""
-        return as_columns(y)[:, self.number]
-
-
-@dataclass(frozen=True)
-class SliceEdges:
-    """Cuts between slices of one column: a value belongs to the slice after the edges below it."""
-
-    column: Column
-    edges: np.ndarray  # sorted
-    inclusive: np.ndarray  # whether the value of an edge itself belongs to the slice above it
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Number of the slice of every row, of shape (n,)."""
-        values = self.column(y)[:, np.newaxis]
-        above = (values > self.edges) | ((values == self.edges) & self.inclusive)
-        return above.sum(axis=1).astype(np.float64)
 
 
 def slice_edges(stream: Stream, column: Column, n_slices: int) -> SliceEdges:

@@ -21,9 +21,17 @@ from sklearn.utils.validation import (
 )
 
 from depmax._arrays import object_array
-from depmax.data.cells import Missing, as_nan, require_numbers
-from depmax.data.columns import Categories, Columns, column_names, in_narwhals, is_frame
-from depmax.data.scales import require_finite
+from depmax.data.checks import Missing, require_finite
+from depmax.data.columns import (
+    Categories,
+    ColumnFacts,
+    Columns,
+    as_nan,
+    column_names,
+    in_narwhals,
+    is_frame,
+    require_numbers,
+)
 
 
 @dataclass(frozen=True)
@@ -153,10 +161,8 @@ def _encoded(
     """A frame with categorical columns as codes, and their levels: those of ``fit``, or found."""
     frame = nw.from_native(X, eager_only=True)
     if categories is None:
-        columns = Columns.learned(frame, None, name, missing)
-    else:
-        columns = Columns(categories, name, missing)
-    return columns.encoded(frame), columns.categories
+        categories = ColumnFacts.of(frame).categories(frame, name, missing)
+    return Columns(categories, name, missing).encoded(frame), categories
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:

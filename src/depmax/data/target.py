@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-import narwhals.stable.v2 as nw
 import numpy as np
-from scipy import sparse
 
-from depmax._arrays import count_integers, object_array
-from depmax.data.cells import (
-    WIDE,
-    is_missing,
+from depmax._arrays import count_integers
+from depmax.data.checks import require_finite
+from depmax.data.columns import is_missing
+from depmax.data.labels import (
+    declared_categories,
+    missing_rows,
     refuse_identifiers,
     refuse_mixed,
-    refuse_nested,
-    refuse_ragged,
-    refuse_unknown_types,
+    settle,
+    target_array,
     warn_of_order,
-    warn_of_survival,
 )
-from depmax.data.columns import in_narwhals
-from depmax.data.scales import require_finite
 from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -99,7 +93,8 @@ class Target:
             return self.values
         if self.values.dtype.kind in "biuf":
             return self.values.astype(np.float64)[:, np.newaxis]
-        return columns_of_classes(self.values)[1]
+        classes = np.unique(self.values)
+        return Indicators(classes, signs=len(classes) == 2)(self.values)
 
 
 def read_target(
@@ -141,8 +136,6 @@ def read_target(
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     refuse_unreadable(y, "y")
     array = target_array(y)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
     if array.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
@@ -189,8 +182,6 @@ def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """The target of a chunk on the rows that have one, and which have none; None if all have."""
     is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
     array = y.to_numpy() if is_double else target_array(y)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
     missing = missing_rows(array)
     return (settle(array[~missing]), missing) if missing.any() else (array, None)
 
@@ -201,12 +192,45 @@ def as_columns(y: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis] if values.ndim == 1 else values
 
 
-def columns_of_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Classes, sorted, and two of them as one column of -1 and +1, more as indicators."""
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) == 2:
-        return classes, np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-    return classes, np.eye(len(classes))[codes]
+@dataclass(frozen=True)
+class Indicators:
+    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
+
+    classes: np.ndarray  # sorted
+    signs: bool = False
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, n_classes) or (n, 1)."""
+        codes = np.searchsorted(self.classes, y)
+        if self.signs:
+            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.eye(len(self.classes))[codes]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the target as labels."""
+
+    number: int
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n,)."""
+        return as_columns(y)[:, self.number]
+
+
+@dataclass(frozen=True)
+class SliceEdges:
+    """Cuts between slices of one column: a value belongs to the slice after the edges below it."""
+
+    column: Column
+    edges: np.ndarray  # sorted
+    inclusive: np.ndarray  # whether the value of an edge itself belongs to the slice above it
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Number of the slice of every row, of shape (n,)."""
+        values = self.column(y)[:, np.newaxis]
+        above = (values > self.edges) | ((values == self.edges) & self.inclusive)
+        return above.sum(axis=1).astype(np.float64)
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
@@ -247,58 +271,6 @@ def _minus_ones(values: np.ndarray) -> np.ndarray:
     return np.array([isinstance(item, Real) and item == -1 for item in values], dtype=bool)
 
 
-def target_array(y: Any) -> np.ndarray:
-    """Target as an array of one or two dimensions, of one type where its values have one."""
-    if y is None:
-        raise ValueError(
-            "requires y to be passed, but the target y is None: these methods are supervised."
-        )
-    array = _as_array(y)
-    refuse_unknown_types(array)
-    return array
-
-
-def _as_array(y: Any) -> np.ndarray:
-    if sparse.issparse(y):
-        return y.toarray()
-    native = in_narwhals(y, eager_only=True, allow_series=True)
-    if isinstance(native, nw.Series):
-        return _of_series(native)
-    if isinstance(native, nw.DataFrame):
-        columns = [_of_series(series) for series in native.iter_columns()]
-        warn_of_survival(native)
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
-    try:
-        array = np.asarray(y)  # not a subclass such as np.matrix
-    except ValueError as error:
-        refuse_ragged(error)
-    if array.dtype.kind == "O" and array.ndim == 1:
-        return settle(array)
-    return array
-
-
-def _of_series(series: Any) -> np.ndarray:
-    """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
-    refuse_nested(series)
-    gaps = series.dtype.is_integer() and series.null_count() > 0
-    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
-        return series.to_numpy()
-    if series.null_count() == 0 and series.dtype == nw.Boolean:
-        return series.to_numpy().astype(bool, copy=False)
-    if series.null_count() == 0 and series.dtype == nw.String:
-        return np.array(series.to_list(), dtype=str)
-    return settle(object_array(series.to_list()))
-
-
-def declared_categories(y: Any) -> nw.Series[Any] | None:
-    """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
-    native = in_narwhals(y, eager_only=True, allow_series=True)
-    if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
-        native = next(native.iter_columns())
-    declared = isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
-    return native if declared else None
-
-
 def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
     """Refuse whole numbers so large that they are all equal as floats."""
     if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
@@ -306,47 +278,6 @@ def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
             f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost in "
             "double precision: pass y - y.min()."
         )
-
-
-def settle(array: np.ndarray) -> np.ndarray:
-    """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
-    if array.dtype.kind != "O" or array.ndim != 1:
-        return array
-    present = [item for item in array if not is_missing(item)]
-    types = {_type_of(item) for item in present}
-    complete = len(present) == len(array)
-    if types <= {int, float} and float in types:
-        return np.array([np.nan if is_missing(item) else item for item in array], dtype=np.float64)
-    if complete and len(types) == 1 and types <= {bool, int, str}:
-        try:
-            return array.astype(types.pop())
-        except OverflowError:
-            raise ValueError(
-                f"The whole number {max(present, key=abs)} takes more than 64 bits: pass labels as "
-                "text, and numbers as floats."
-            ) from None
-    return array
-
-
-def _type_of(item: Any) -> type:
-    """The built-in type that numpy's and Python's own objects share."""
-    families = (
-        (bool, bool | np.bool_),
-        (int, int | np.integer),
-        (float, float | np.floating | Decimal | Fraction),
-    )
-    return next((kind for kind, family in families if isinstance(item, family)), type(item))
-
-
-def missing_rows(array: np.ndarray) -> np.ndarray:
-    """Which rows have no value: NaN or None."""
-    if array.dtype.kind == "f":
-        absent = np.isnan(array)
-    elif array.dtype.kind == "O":
-        absent = np.array([is_missing(item) for item in array.flat]).reshape(array.shape)
-    else:
-        absent = np.zeros(array.shape, dtype=bool)
-    return absent.any(axis=1) if absent.ndim == 2 else absent
 
 
 def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:

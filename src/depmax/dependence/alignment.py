@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.data.sample import Sample, require_samples
+from depmax.data.checks import require_samples
+from depmax.data.sample import Sample
 from depmax.dependence._terms import TileSums, cosine, is_constant, row_sums, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, sparse
 
-from depmax.data.sample import Sample, require_samples
+from depmax.data.checks import require_samples
+from depmax.data.sample import Sample
 from depmax.dependence import _terms
 from depmax.dependence._terms import is_constant
 from depmax.dependence.resolve import read_pair

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from depmax.data import read_table
-from depmax.data.sample import Sample, require_equal_length, require_samples
+from depmax.data.checks import require_equal_length, require_samples
+from depmax.data.sample import Sample
 from depmax.dependence import _terms
 from depmax.dependence._terms import cosine
 from depmax.kernels import KernelLike, as_kernel

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data import read_target
+from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import read_sample, warn_of_outputs
-from depmax.data.sample import Sample, require_equal_length, require_samples
-from depmax.data.weights import weigh
+from depmax.data.sample import Sample, weigh
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import linalg
 
 from depmax.data import read_table, read_target
+from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import read_sample
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.weights import weigh
+from depmax.data.sample import weigh
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.

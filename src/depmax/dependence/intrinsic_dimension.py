@@ -9,7 +9,7 @@ from scipy import sparse
 
 from depmax._threads import chunk_rows, slices
 from depmax.data import read_table
-from depmax.data.scales import warn_of_scales
+from depmax.data.checks import warn_of_scales
 from depmax.kernels import Distance
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.

@@ -11,11 +11,10 @@ from scipy import sparse
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.data import Table, read_objects, read_table
+from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, require_finite_values
-from depmax.data.scales import warn_of_scales
+from depmax.data.sample import Sample, weigh
 from depmax.data.table import numbered_columns, take_columns
-from depmax.data.weights import weigh
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel

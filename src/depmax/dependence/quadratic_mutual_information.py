@@ -11,10 +11,9 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax.data import Target, read_table, read_target
+from depmax.data.checks import require_equal_length, require_samples, warn_of_scales
 from depmax.data.reading import warn_of_outputs
-from depmax.data.sample import Sample, require_equal_length, require_samples
-from depmax.data.scales import warn_of_scales
-from depmax.data.weights import weigh
+from depmax.data.sample import Sample, weigh
 from depmax.dependence._terms import is_constant, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
 

@@ -12,13 +12,17 @@ from depmax._extras import library_of
 from depmax._parameters import COMMON
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
-from depmax.data.cells import Missing
+from depmax.data.checks import (
+    Missing,
+    has_missing,
+    require_equal_length,
+    require_samples,
+    warn_of_scales,
+)
 from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import has_missing, warn_of_scales
+from depmax.data.sample import refuse_missing, weigh
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, numbered_columns
-from depmax.data.weights import refuse_missing, weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.screening_target import ScreeningTarget

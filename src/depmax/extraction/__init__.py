@@ -1,6 +1,6 @@
 """Extractors: one published method per file."""
 
-from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
+from depmax.extraction._ica_solvers import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.continuum_regression import ContinuumRegression
 from depmax.extraction.deflation_features import DeflationFeatures

@@ -14,8 +14,9 @@ from depmax.algebra.coordinates import Coordinates, coordinates_of
 from depmax.algebra.directions import positive_part
 from depmax.algebra.form import gram_of
 from depmax.algebra.targets import target_factor
+from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, is_precomputed, require_samples
+from depmax.data.sample import Sample, is_precomputed
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction._fitting.answer import EVERY, Answer
 from depmax.extraction._fitting.found import Found, along

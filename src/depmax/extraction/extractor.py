@@ -19,6 +19,7 @@ from depmax._threads import chunk_rows, slices
 from depmax._warnings import warn_caller
 from depmax.algebra.coordinates import pairs_held
 from depmax.algebra.projection import Projection
+from depmax.data.checks import require_equal_length, require_varying
 from depmax.data.reading import (
     aligned,
     read_rows,
@@ -29,11 +30,9 @@ from depmax.data.reading import (
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.data.sample import Sample, is_precomputed, require_equal_length
-from depmax.data.scales import require_varying
+from depmax.data.sample import Sample, Weighed, is_precomputed
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.data.weights import Weighed
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.found import Found

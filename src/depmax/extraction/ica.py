@@ -1,7 +1,9 @@
-"""Independent component analysis by extended infomax."""
+"""Independent component analysis by extended infomax, and what it shares with ICA-FX."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,18 +13,61 @@ from sklearn.utils import check_random_state
 from depmax._parameters import integer
 from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
-from depmax.algebra import Directions, Space, principal
+from depmax.algebra import Directions, principal
 from depmax.algebra.coordinates import coordinates_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._fitting.number_of_components import ComponentCount
-from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts
-from depmax.extraction._unmixing.likelihood import NAMES
+from depmax.extraction._ica_likelihood import NAMES, HeldRows, Likelihood, Residuals
+from depmax.extraction._ica_solvers import Solution, as_solver, best_of, starts
 from depmax.extraction.extractor import DependenceExtractor
 
 
-class ICA(DependenceExtractor):
+@dataclass(eq=False, repr=False)
+class UnmixingExtractor(DependenceExtractor):
+    """Base of extractors that climb the likelihood of independent sources."""
+
+    n_components: Any = 2
+    _: KW_ONLY
+    solver: Literal["quasi-newton", "natural-gradient"] | Any = "quasi-newton"
+    n_init: int = 1
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    init, verbose = "regression", 0  # parameters of ICAFX alone
+
+    _nested: ClassVar[bool] = False
+    _declared: ClassVar = {"n_init": integer(1)}
+
+    def _starts(self, likelihood: Likelihood) -> list[np.ndarray]:
+        """Where the solver starts, as ``init``, ``n_init`` and ``random_state`` say."""
+        rng, regression = check_random_state(self.random_state), self.init == "regression"
+        return [*starts(likelihood, int(self.n_init), rng, regression=regression)]
+
+    def _solutions(self, likelihood: Likelihood, tried: Iterable[np.ndarray]) -> list[Solution]:
+        """What the solver finds from every start."""
+        solver = as_solver(self.solver, type(self).__name__)
+        return [solver.maximize(likelihood, start, self.verbose) for start in tried]
+
+    def _keep_solution(self, found: Solution, order: np.ndarray) -> None:
+        self.sources_ = np.array([NAMES[int(state)] for state in found.states[order]])
+        self.log_likelihood_, self.n_iter_ = found.log_likelihood, found.n_iter
+
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        """Say so if the solver has stopped early."""
+        *_, problem = found.more
+        if problem:
+            warn_caller(
+                f"{type(self).__name__} did not converge; the result may be imprecise: {problem}.",
+                ConvergenceWarning,
+            )
+
+    def _check_parameters(self) -> None:
+        as_solver(self.solver, type(self).__name__)
+
+
+@dataclass(eq=False, repr=False)
+class ICA(UnmixingExtractor):
     """Independent components of X, without a target: extended infomax.
 
     The model is x = As with independent sources s, inverted by u = Wx. W maximises the likelihood;
@@ -90,70 +135,34 @@ class ICA(DependenceExtractor):
            [0., 1.]])
     """
 
-    _supervised: ClassVar[bool] = False
-    _nested: ClassVar[bool] = False
-    _declared: ClassVar = {"n_init": integer(1)}
+    n_components: int | float | Literal["auto"] = 2
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        solver: Literal["quasi-newton", "natural-gradient"] | Any = "quasi-newton",
-        n_init: int = 1,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _supervised: ClassVar[bool] = False
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         coordinates = coordinates_of(data)
         space = coordinates.space
-        axes = self._principal(space, min(count, space.dimension))
-        with one_blas_thread(self.n_jobs):
-            white = space.features(axes)
-            nothing = np.empty((len(white), 0))  # no target moves the sources
-            likelihood = Likelihood.of_arrays(white, nothing, np.empty(0), 0, 0.0, self.n_jobs)
-            rng, solver = check_random_state(self.random_state), as_solver(self.solver, "ICA")
-            found = best_of(
-                solver.maximize(likelihood, start)
-                for start in starts(likelihood, int(self.n_init), rng)
-            )
-        W = found.unmixing.inputs
-        directions = axes @ (W / np.linalg.norm(W, axis=1, keepdims=True)).T  # of variance 1
-        variance = np.sum((space.covariance @ directions) ** 2, axis=0)
-        order = np.argsort(-variance, kind="stable")
-        self.sources_ = np.array([NAMES[int(state)] for state in found.states[order]])
-        self.log_likelihood_, self.n_iter_ = found.log_likelihood, found.n_iter
-        separated = Directions(directions[:, order], variance[order])
-        return along(self, coordinates, separated, more=found.problem)
-
-    def _principal(self, space: Space, n_components: int) -> np.ndarray:
-        """Principal axes with features of variance 1, of shape (s, k)."""
-        found = principal(space.scatter, n_components, space.eps)
-        if len(found.dependence) == 0:
+        axes = principal(space.scatter, min(count, space.dimension), space.eps)
+        if axes.count == 0:
             raise ValueError(
                 f"All rows of X are equal (n_samples = {space.n_samples}): there is nothing to "
                 "separate."
             )
-        kept = ComponentCount.of(self).kept(found.dependence)
-        return found.vectors[:, :kept] * np.sqrt(space.total / found.dependence[:kept])
+        kept = ComponentCount.of(self).kept(axes.dependence)
+        whitening = axes.vectors[:, :kept] * np.sqrt(space.total / axes.dependence[:kept])
+        with one_blas_thread(self.n_jobs):
+            rows = HeldRows(space.features(whitening), self.n_jobs)
+            likelihood = Likelihood(rows, Residuals(np.empty(0), np.empty(0)), 0, 0.0)  # no target
+            found = best_of(self._solutions(likelihood, self._starts(likelihood)))
+        W = found.weights / np.linalg.norm(found.weights, axis=1, keepdims=True)  # of variance 1
+        directions = whitening @ W.T
+        variance = np.sum((space.covariance @ directions) ** 2, axis=0)
+        order = np.argsort(-variance, kind="stable")
+        self._keep_solution(found, order)
+        separated = Directions(directions[:, order], variance[order])
+        return along(self, coordinates, separated, more=(found.problem,))
 
     @property
     def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """A share is one of the principal axes, so that all sources found are kept."""
         return ComponentCount.of(self).share is not None
-
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
-        """Say so if the solver has stopped early."""
-        if found.more:
-            warn_caller(
-                f"ICA did not converge; the result may be imprecise: {found.more}.",
-                ConvergenceWarning,
-            )
-
-    def _check_parameters(self) -> None:
-        as_solver(self.solver, "ICA")

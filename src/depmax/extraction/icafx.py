@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
-from depmax._warnings import warn_caller
-from depmax.algebra import Directions, Space
+from depmax.algebra import Directions, Form, Space
 from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import CentredValues
+from depmax.algebra.form import CentredValues, gram_of
 from depmax.algebra.targets import centred_target
 from depmax.data import read_target
+from depmax.data.checks import require_equal_length
 from depmax.data.reading import read_rows
-from depmax.data.sample import Sample, precision, require_equal_length
+from depmax.data.sample import Sample, precision
 from depmax.extraction._fitting.answer import EVERY, Answer
 from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._unmixing import (
+from depmax.extraction._ica_likelihood import (
     HeldRows,
     Likelihood,
     Residuals,
-    Solution,
     Sphering,
     StreamedRows,
-    Unmixing,
-    WhiteRows,
-    as_solver,
-    best_of,
-    one_more,
     sphere,
-    starts,
-    the_most_moved,
-    warn_if_long,
 )
-from depmax.extraction._unmixing.likelihood import NAMES
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._ica_solvers import Solution, best_of, one_more, the_most_moved
+from depmax.extraction.ica import UnmixingExtractor
 from depmax.kernels import Delta, Linear
 
+#: Visits to all rows that a fit takes, at least: see ``n_passes_``.
+VISITS = 30
 
-class ICAFX(DependenceExtractor):
+
+@dataclass(eq=False, repr=False)
+class ICAFX(UnmixingExtractor):
     """Linear features with the most mutual information with the target, by supervised ICA.
 
     The model is x = As + Bt with independent sources s that are also independent of the target t.
@@ -67,22 +62,22 @@ class ICAFX(DependenceExtractor):
         ``"natural-gradient"`` is the published rule, 500 steps at a rate of 0.02, which often
         stops far from the maximum. Objects ``QuasiNewton(...)`` and ``NaturalGradient(...)`` of
         ``depmax.extraction`` set tolerances, rates and numbers of steps.
+    n_init : int, default=1
+        Number of starting points; the result with the largest likelihood is kept. All after the
+        first are random.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starting points.
+    n_jobs : int or None, default=None
+        Threads.
     init : {"regression", "random"}, default="regression"
         Where the solver starts. ``"regression"``: with one feature and with as many as inputs, at
         the maximum for Gaussian sources, where the first features are directions of regression;
         then features are added one at a time, so that the likelihood never falls as their number
         grows. ``"random"``: at random rotations with all features at once, as published.
-    n_init : int, default=1
-        Number of starting points; the result with the largest likelihood is kept. All after the
-        first are random.
     alpha : float, default=1e-6
         Assumed variance of the noise in each sphered input. It bounds the likelihood if y is a
         linear function of X, as is always the case with fewer rows than columns; larger values then
         give smoother features.
-    random_state : int, RandomState or None, default=None
-        Seed of the random starting points.
-    n_jobs : int or None, default=None
-        Threads.
     verbose : int, default=0
         Whether to print progress.
 
@@ -143,10 +138,13 @@ class ICAFX(DependenceExtractor):
     2
     """
 
-    classes_: np.ndarray
-    _nested: ClassVar[bool] = False
-    _streams: ClassVar[bool] = True
+    n_components: int | Literal["bic", "auto"] = 2
+    _: KW_ONLY
+    init: Literal["regression", "random"] = "regression"
+    alpha: float = 1e-6
+    verbose: int = 0
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "n_components": integer(
             1,
@@ -155,30 +153,8 @@ class ICAFX(DependenceExtractor):
             "of more",
         ),
         "init": one_of("regression", "random"),
-        "n_init": integer(1),
         "alpha": number(0),
     }
-
-    def __init__(
-        self,
-        n_components: int | Literal["bic", "auto"] = 2,
-        *,
-        solver: Literal["quasi-newton", "natural-gradient"] | Any = "quasi-newton",
-        init: Literal["regression", "random"] = "regression",
-        n_init: int = 1,
-        alpha: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.init = init
-        self.n_init = n_init
-        self.alpha = alpha
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
         """Numbers as they are, classes as indicators."""
@@ -188,54 +164,48 @@ class ICAFX(DependenceExtractor):
                 "y has one class only or is constant: nothing can depend on a constant. At least "
                 "two values are needed."
             )
-        for earlier in ("classes_", "bic_"):
-            if hasattr(self, earlier):
-                delattr(self, earlier)
-        if target.kind == "classes":
-            self.classes_ = target.classes
-            weights = dict.fromkeys(self.classes_.tolist(), 1.0)
-            return Answer(Sample(Delta(weights), target.labels), limit=EVERY)
-        return Answer(Sample(Linear(), target.vectors), limit=EVERY)
+        if target.kind != "classes":
+            return Answer(Sample(Linear(), target.vectors), limit=EVERY)
+        self.classes_ = target.classes
+        indicators = Delta(dict.fromkeys(self.classes_.tolist(), 1.0))
+        return Answer(Sample(indicators, target.labels), limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None
         coordinates, codes = coordinates_of(data), centred_target(answer.sample)
-        space = coordinates.space
+        space, m, start = coordinates.space, coordinates.space.n_samples, time.perf_counter()
         with one_blas_thread(self.n_jobs):
-            start = time.perf_counter()
-            sphering = sphere(space, codes)
+            moments = space.moments(Form(codes))
+            sphering = sphere(moments.scatter / m, moments.cross / m, gram_of(codes) / m)
             if data.is_streamed:
-                warn_if_long(space.n_samples, time.perf_counter() - start)
-            most = self._attainable(sphering, min(count, space.dimension))
+                warn_if_long(
+                    f"Visiting all {m:,} rows {VISITS} times, while ICAFX often needs hundreds of "
+                    "visits (see n_passes_),",
+                    VISITS * (time.perf_counter() - start),
+                    "solver=QuasiNewton(max_iter=20) allows fewer; a random part of the rows in "
+                    "memory takes seconds.",
+                )
             self.n_passes_ = 0
-            likelihood, solution = self._best_model(self._likelihood(space, codes, sphering, most))
-        count = likelihood.n_components
-        W, V = likelihood.published(solution.unmixing)
-        dependence = _information(sphering, W[:count])
+            likelihood, found = self._best_model(self._likelihood(space, codes, sphering, count))
+        inputs, kept = sphering.inputs, likelihood.n_components
+        W, V = likelihood.published(found.weights)
+        # -log(1 - R²)/2 of each feature regressed on the white targets
+        rho = sphering.correlations
+        share = np.sum((W[:kept, : len(rho)] * rho) ** 2, axis=1) / np.sum(W[:kept] ** 2, axis=1)
+        dependence = -0.5 * np.log(np.maximum(1.0 - share, np.finfo(np.float64).eps))
         order = np.argsort(-dependence, kind="stable")
-        self.log_likelihood_, self.n_iter_ = solution.log_likelihood, solution.n_iter
-        self.sources_ = np.array([NAMES[int(state)] for state in solution.states[order]])
+        self._keep_solution(found, order)
         self._target_mean = codes.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
-        return along(
-            self,
-            coordinates,
-            Directions(sphering.inputs @ W[order].T, dependence[order]),
-            more=(
-                V[order] @ sphering.targets.T,
-                coordinates.project(sphering.inputs @ W[count:].T),
-                solution.problem,
-            ),
-        )
+        features = Directions(inputs @ W[order].T, dependence[order])
+        discarded = coordinates.project(inputs @ W[kept:].T)
+        weights = V[order] @ sphering.targets.T
+        return along(self, coordinates, features, more=(weights, discarded, found.problem))
 
     def _keep_more(self, found: Found, answer: Answer | None) -> None:
         """The weights of the targets and the discarded features too."""
-        weights, self._discarded, problem = found.more
+        weights, self._discarded, _ = found.more
         self.target_weights_ = weights[: found.count] * found.turns[:, np.newaxis]
-        if problem:
-            warn_caller(
-                f"ICAFX did not converge; the result may be imprecise: {problem}.",
-                ConvergenceWarning,
-            )
+        super()._keep_more(found, answer)
 
     def sources(self, X: Any, y: Any) -> np.ndarray:
         """Sources u = Wx + Vt, which the model assumes independent of each other and of the target.
@@ -274,111 +244,88 @@ class ICAFX(DependenceExtractor):
         return values.astype(precision(rows), copy=False)
 
     # --- parts of fit ---------------------------------------------------------------------------
-    def _attainable(self, sphering: Sphering, n_components: int) -> int:
-        """Number of features, as many as X has rank."""
-        if sphering.n_inputs == 0:
-            raise ValueError("X is constant: no feature of it can depend on y.")
-        return min(sphering.n_inputs, n_components)
-
     def _likelihood(
-        self, space: Space, codes: CentredValues, sphering: Sphering, n_components: int
+        self, space: Space, codes: CentredValues, sphering: Sphering, count: int
     ) -> Likelihood:
-        if self.alpha == 0 and sphering.correlations[0] > 1.0 - 1e-10:
+        """Of as many features as requested, but not more than the rank of X."""
+        size, alpha = sphering.inputs.shape[1], float(self.alpha)
+        if size == 0:
+            raise ValueError("X is constant: no feature of it can depend on y.")
+        if alpha == 0 and sphering.correlations[0] > 1.0 - 1e-10:
             raise ValueError(
                 "y is a linear function of X, for which the likelihood has no maximum: alpha of "
                 "ICAFX must be positive."
             )
-        alpha = float(self.alpha)
-        residuals = Residuals.of(sphering.correlations, sphering.n_targets, alpha)
-        rows: WhiteRows
+        residuals = Residuals.of(sphering.correlations, sphering.targets.shape[1], alpha)
+        rows: HeldRows | StreamedRows
         if space.is_streamed:
-            rows = StreamedRows(space, codes, sphering, residuals)
+            inputs = space.values(sphering.inputs)
+            white = partial(_white, inputs, codes, sphering.targets, residuals)
+            rows = StreamedRows(space, white)
         else:
-            inputs = space.features(sphering.inputs)
-            rows = HeldRows(residuals.beside(inputs, codes.array() @ sphering.targets), self.n_jobs)
-        return Likelihood(rows, residuals, n_components, alpha)
+            targets = codes.array() @ sphering.targets
+            rows = HeldRows(residuals.beside(space.features(sphering.inputs), targets), self.n_jobs)
+        return Likelihood(rows, residuals, min(size, count), alpha)
 
     def _best_model(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
-        """The model with as many features as requested or as the criterion says."""
-        if self.n_components == "bic":
-            return self._fewest(likelihood)
-        if self.init == "random":  # as published
-            return likelihood, self._maximize(likelihood, self._starts(likelihood))
-        *_, (model, solution, _) = self._growing(likelihood)
-        return model, solution
+        """The model with as many features as requested, or with the smallest BIC.
 
-    def _growing(self, likelihood: Likelihood) -> Iterator[tuple[Likelihood, Solution, Solution]]:
-        """Models with 1, 2, … features, the solution of each, and the most likely of all so far.
-
-        The likelihood has many local maxima. So a model starts from the one before, with one more
-        feature, than which it is never less likely; and from the model in which the target moves
-        all sources, where these are separated: those that it moves most become the features.
+        The likelihood has many local maxima. So models with 1, 2, … features start from the one
+        before, with one more feature, than which they are never less likely; and from the model in
+        which the target moves all sources, where these are separated: those that it moves most
+        become the features.
         """
-        size = likelihood.n_inputs
+        by_bic = self.n_components == "bic"
+        if self.init == "random" and not by_bic:  # as published
+            return likelihood, self._climb(likelihood, self._starts(likelihood))
+        size, m = likelihood.n_inputs, likelihood.rows.n_samples
+        price = likelihood.n_targets * np.log(m)
         full = likelihood.with_components(size)
-        most_likely = self._maximize(full, self._starts(full))
-        before: tuple[Likelihood, Solution] | None = None
+        most_likely = self._climb(full, self._starts(full))
+        found: list[tuple[Likelihood, Solution]] = []
+        criterion: list[float] = []
         for count in range(1, likelihood.n_components + 1):
             model = likelihood.with_components(count)
             known = [most_likely] if count == size else []
             tried = [the_most_moved(model, most_likely)] if count < size else []
-            if before is None:
-                tried += self._starts(model)
+            if found:
+                known.append(one_more(*found[-1]))
+                tried.append(known[-1].weights)
             else:
-                known.append(one_more(*before))
-                tried.append(known[-1].unmixing)
-            best = self._maximize(model, tried, known)
+                tried += self._starts(model)
+            best = self._climb(model, tried, known)
             most_likely = best_of([most_likely, best])
-            before = model, best
-            yield model, best, most_likely
-
-    def _fewest(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
-        """The number of features with the smallest information criterion, and its solution."""
-        price = likelihood.n_targets * np.log(likelihood.n_samples)
-        criterion: list[float] = []
-        found: list[tuple[Likelihood, Solution]] = []
-        for count, (model, solution, most_likely) in enumerate(self._growing(likelihood), 1):
-            found.append((model, solution))
-            criterion.append(_deviance(likelihood, solution) + count * price)
+            found.append((model, best))
+            criterion.append(-2.0 * m * best.log_likelihood + count * price)
             # One more would not pay even if it made the model as likely as the most likely one.
-            if _deviance(likelihood, most_likely) + (count + 1) * price >= min(criterion):
+            least = -2.0 * m * most_likely.log_likelihood + (count + 1) * price
+            if by_bic and least >= min(criterion):
                 break
+        if not by_bic:
+            return found[-1]
         self.bic_ = np.array(criterion)
         return found[int(np.argmin(criterion))]
 
-    def _starts(self, likelihood: Likelihood) -> list[Unmixing]:
-        rng, regression = check_random_state(self.random_state), self.init == "regression"
-        return [*starts(likelihood, int(self.n_init), rng, regression=regression)]
-
-    def _maximize(
-        self, likelihood: Likelihood, tried: Sequence[Unmixing], known: Sequence[Solution] = ()
+    def _climb(
+        self, likelihood: Likelihood, tried: list[np.ndarray], known: list[Solution] | None = None
     ) -> Solution:
         """The most likely of solutions that are known and of those that the solver finds."""
-        found = [self._solver().maximize(likelihood, start, self.verbose) for start in tried]
+        found = self._solutions(likelihood, tried)
         self.n_passes_ += sum(solution.n_passes for solution in found)
-        return best_of([*known, *found])
-
-    def _solver(self) -> Any:
-        return as_solver(self.solver, "ICAFX")
+        return best_of([*(known or []), *found])
 
     @property
     def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """Whether the likelihood decides."""
         return bool(self.n_components == "bic")
 
-    def _check_parameters(self) -> None:
-        as_solver(self.solver, "ICAFX")
 
-
-def _deviance(likelihood: Likelihood, solution: Solution) -> float:
-    """-2 log p of all samples."""
-    return -2.0 * likelihood.n_samples * solution.log_likelihood
-
-
-def _information(sphering: Sphering, W: np.ndarray) -> np.ndarray:
-    """-log(1 - R²)/2 of each row of Wx regressed on the white targets."""
-    width = len(sphering.correlations)
-    explained = np.sum((W[:, :width] * sphering.correlations) ** 2, axis=1)
-    share = explained / np.sum(W**2, axis=1)
-    information: np.ndarray = -0.5 * np.log(np.maximum(1.0 - share, np.finfo(np.float64).eps))
-    return information
+def _white(
+    inputs: CentredValues,
+    codes: CentredValues,
+    weights: np.ndarray,
+    residuals: Residuals,
+    *part: Any,
+) -> np.ndarray:
+    """(x, r) of a part of the rows, from its coordinates."""
+    return residuals.beside(inputs.beside(*part), codes.beside(*part) @ weights)

@@ -118,6 +118,7 @@ class Facts:
     choose: Choose | None = None
     weight: np.ndarray | None = None  # how many rows each row stands for; None: one
     n_columns: int | None = None  # of the table, where rows hold a column as several numbers
+    distances: Callable[[Any], np.ndarray] | None = None  # of all pairs i < j of rows, if special
 
     @property
     def is_streamed(self) -> bool:

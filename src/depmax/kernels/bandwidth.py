@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -30,12 +31,15 @@ def _is_bandwidth(value: Any) -> bool:
     return all(is_number(width) and width > 0 for width in (value if several else [value]))
 
 
+@dataclass(eq=False, repr=False)
 class BandwidthKernel(Kernel):
     """A stationary kernel with one length scale, ``bandwidth``.
 
     A subclass says in ``of_squares`` what it makes of squared distances (``norm_`` is 2), or of
     sums of absolute differences (1).
     """
+
+    bandwidth: Bandwidth = "median"
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
         stationary=True, radial=True, sparse=True, joins_categories="distance"
@@ -47,10 +51,7 @@ class BandwidthKernel(Kernel):
         )
     }
     #: Order of the norm of x - z that the kernel depends on.
-    norm_: int = 2
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
+    norm_: ClassVar[int] = 2
 
     @property
     def is_resolved(self) -> bool:
@@ -71,33 +72,25 @@ class BandwidthKernel(Kernel):
         """Copy with the bandwidth that its policy estimates from rows."""
         if self.is_resolved:
             return self
-        rows, choose = self._read(facts.sample), facts.choose
-        return self.settle(
-            facts.n_columns or rows.shape[1],
-            lambda: median_distance(rows, self.norm_, facts.weight),
-            None if choose is None else lambda candidates: choose(candidates, facts.rows),
-        )
-
-    def settle(
-        self,
-        n_columns: int,
-        median: Callable[[], float],
-        choose: Callable[[Sequence[Kernel]], Kernel] | None,
-    ) -> Kernel:
-        """Copy with the bandwidth that its policy derives from these facts about the rows."""
+        rows = self._read(facts.sample)
         if self.policy == "dimension":
-            return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
-        if self.policy == "median":
-            return self._copy_with(bandwidth=median())
-        if choose is None:
+            width = (facts.n_columns or rows.shape[1]) ** (1 / self.norm_)
+            return self._copy_with(bandwidth=float(width))
+        widths: Any = self.bandwidth
+        if self.policy is not None:
+            distances = facts.distances or (lambda some: _pairwise(some, self.norm_))
+            median = median_of_pairs(distances, rows, facts.weight)
+            if self.policy == "median":
+                return self._copy_with(bandwidth=median)
+            widths = median * GRID
+        if facts.choose is None:
             which = "several numbers" if self.policy is None else '"maximize"'
             raise ValueError(
                 f"bandwidth={which} of {type(self).__name__} needs a target to depend on: "
                 "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
             )
-        given: Any = self.bandwidth
-        widths = {float(width) for width in given} if self.policy is None else median() * GRID
-        return choose([self._copy_with(bandwidth=float(width)) for width in sorted(widths)])
+        candidates = [self._copy_with(bandwidth=width) for width in sorted(set(map(float, widths)))]
+        return facts.choose(candidates, facts.rows)
 
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth, a number, multiplied by ``factor``."""

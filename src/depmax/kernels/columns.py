@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from depmax.kernels.kernel import Capabilities
 from depmax.kernels.names import KernelLike, as_kernel
 
 
+@dataclass(eq=False, repr=False)
 class Columns(Composite):
     """A kernel per group of columns, multiplied or added.
 
@@ -38,15 +40,10 @@ class Columns(Composite):
            [0.607, 0.   , 1.   ]])
     """
 
-    _declared: ClassVar = {"combine": one_of("multiply", "add")}
+    parts: Sequence[tuple[str, KernelLike, Positions]]
+    combine: Literal["multiply", "add"] = "multiply"
 
-    def __init__(
-        self,
-        parts: Sequence[tuple[str, KernelLike, Positions]],
-        combine: Literal["multiply", "add"] = "multiply",
-    ) -> None:
-        self.parts = parts
-        self.combine = combine
+    _declared: ClassVar = {"combine": one_of("multiply", "add")}
 
     # Nested parameters such as size__bandwidth, as in scikit-learn's composite estimators.
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, Literal
 
@@ -48,14 +48,14 @@ class Composite(Kernel):
         return self._parts.combined(lambda part: part.kernel.diag(part.of(X)))
 
 
+@dataclass(eq=False, repr=False)
 class _Pair(Composite):
     """Two kernels on the same rows, by object or by name."""
 
-    _combine: ClassVar[Literal["add", "multiply"]]
+    left: KernelLike
+    right: KernelLike
 
-    def __init__(self, left: KernelLike, right: KernelLike) -> None:
-        self.left = left
-        self.right = right
+    _combine: ClassVar[Literal["add", "multiply"]]
 
     @property
     def _parts(self) -> Parts:
@@ -91,6 +91,7 @@ class Product(_Pair):
     _combine = "multiply"
 
 
+@dataclass(eq=False, repr=False)
 class Scaled(Composite):
     """Multiple of a kernel, k(x, z) = factor · kernel(x, z), also written ``factor * kernel``.
 
@@ -101,9 +102,8 @@ class Scaled(Composite):
     array([ 2., 18.])
     """
 
-    def __init__(self, kernel: KernelLike, factor: float) -> None:
-        self.kernel = kernel
-        self.factor = factor
+    kernel: KernelLike
+    factor: float
 
     @property
     def _parts(self) -> Parts:

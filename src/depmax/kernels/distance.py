@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.kernel import Capabilities, Kernel
 
 
+@dataclass(eq=False, repr=False)
 class Distance(Kernel):
     """Distance kernel, k(x, z) = (||x||^p + ||z||^p - ||x - z||^p) / 2 with p = ``exponent``.
 
@@ -31,13 +33,12 @@ class Distance(Kernel):
            [0., 0., 2.]])
     """
 
+    exponent: float = 1.0
+
     _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True)
     _declared: ClassVar = {
         "exponent": number(0, 2, ends="(]", hint="beyond 2 the kernel is not positive semidefinite")
     }
-
-    def __init__(self, exponent: float = 1.0) -> None:
-        self.exponent = exponent
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         values = self._power(squared_distances(X, Z))

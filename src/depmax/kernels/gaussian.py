@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -37,13 +38,8 @@ class Gaussian(BandwidthKernel):
     Gaussian(bandwidth=0.03)
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True,
-        radial=True,
-        factors_over_features=True,
-        embeds_missing=True,
-        sparse=True,
-        joins_categories="distance",
+    _capabilities: ClassVar[Capabilities] = replace(
+        BandwidthKernel._capabilities, factors_over_features=True, embeds_missing=True
     )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,13 +41,11 @@ class Linear(Kernel):
         """The rows themselves."""
         return self._read(X)
 
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return safe_sparse_dot(X, Z.T, dense_output=True)
-
     def _diag(self, X: Any) -> np.ndarray:
         return row_norms(X, squared=True)
 
 
+@dataclass(eq=False, repr=False)
 class Polynomial(Kernel):
     """Polynomial kernel, k(x, z) = (<x, z> + offset)^degree.
 
@@ -64,6 +63,9 @@ class Polynomial(Kernel):
            [ 9., 25.]])
     """
 
+    degree: int = 2
+    offset: float = 1.0
+
     _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True)
     _declared: ClassVar = {
         "degree": Rule(
@@ -71,10 +73,6 @@ class Polynomial(Kernel):
         ),
         "offset": number(0, hint="below zero the kernel is not positive semidefinite"),
     }
-
-    def __init__(self, degree: int = 2, offset: float = 1.0) -> None:
-        self.degree = degree
-        self.offset = offset
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self._power(safe_sparse_dot(X, Z.T, dense_output=True))
@@ -112,6 +110,7 @@ class Subset(Kernel):
         return np.prod(1.0 + X**2, axis=1)
 
 
+@dataclass(eq=False, repr=False)
 class RandomEvent(Kernel):
     """Kernel of random events, k(A, B) = P(A ∩ B) - P(A) P(B), for events given by their members.
 
@@ -131,8 +130,7 @@ class RandomEvent(Kernel):
            [0.  , 0.25]])
     """
 
-    def __init__(self, probabilities: Sequence[float] | None = None) -> None:
-        self.probabilities = probabilities
+    probabilities: Sequence[float] | None = None
 
     @property
     def has_features(self) -> bool:
@@ -144,14 +142,6 @@ class RandomEvent(Kernel):
         rows = self._read(X)
         weights = self._weights(rows)
         return np.sqrt(weights) * (rows - (rows @ weights)[:, np.newaxis])
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        weights = self._weights(X)
-        return (X * weights) @ Z.T - np.multiply.outer(X @ weights, Z @ weights)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        weights = self._weights(X)
-        return X**2 @ weights - (X @ weights) ** 2
 
     def _weights(self, X: np.ndarray) -> np.ndarray:
         if self.probabilities is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._parameters import check_parameters
 from depmax._text import counted
@@ -84,11 +85,11 @@ SHARED = (
 class Kernel(BaseEstimator):
     """A positive semidefinite similarity k(x, z) between two samples.
 
-    A subclass implements ``_gram`` and ``_diag`` on rows as ``_read`` returns them, and declares
-    what it can do in ``_capabilities`` and what its parameters may be in ``_declared``. Parameters
-    that are estimated from data (a bandwidth named by a policy, class weights) make a kernel a
-    *recipe*, which ``_estimated`` turns into numbers. A kernel with exact coordinates implements
-    ``features``; one that is made of others lists them in ``_parts``.
+    A subclass implements ``_gram`` and ``_diag`` on rows as ``_read`` returns them, or if it has
+    exact coordinates only ``features``; it declares what it can do in ``_capabilities``, and what
+    its parameters may be in ``_declared``. Parameters that are estimated from data (a bandwidth
+    named by a policy, class weights) make a kernel a *recipe*, which ``_estimated`` turns into
+    numbers. A kernel that is made of others lists them in ``_parts``.
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities()
@@ -283,10 +284,16 @@ class Kernel(BaseEstimator):
         return self._parts.with_kernels(facts.resolve) if self._parts.items else self
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        raise NotImplementedError
+        """Values k(x, z) of rows as ``_read`` returns them: inner products of features."""
+        left = self.features(X)
+        right = left if X is Z else self.features(Z)
+        return safe_sparse_dot(left, right.T, dense_output=True)
 
     def _diag(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        """Values k(x, x) of such rows."""
+        rows = self.features(X)
+        squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
+        return np.asarray(squares.sum(axis=1)).ravel()
 
     def _read(self, X: Any) -> Any:
         """Rows as the kernel computes on them: a float matrix, sparse rows, labels or objects."""

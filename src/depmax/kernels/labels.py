@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ def _are_weights(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value in RULES)
 
 
+@dataclass(eq=False, repr=False)
 class Delta(Kernel):
     """Delta kernel, k(y, y') = c_y if y = y', else 0, for labels of any type.
 
@@ -51,6 +53,8 @@ class Delta(Kernel):
            [1., 0., 1.]])
     """
 
+    weights: Literal["balanced", "one_vs_rest"] | ClassWeights | None = None
+
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False, labels=True)
     _declared: ClassVar = {
         "weights": Rule(
@@ -59,11 +63,6 @@ class Delta(Kernel):
             "below zero the kernel is not positive semidefinite",
         )
     }
-
-    def __init__(
-        self, weights: Literal["balanced", "one_vs_rest"] | ClassWeights | None = None
-    ) -> None:
-        self.weights = weights
 
     @property
     def is_resolved(self) -> bool:
@@ -105,6 +104,7 @@ class Delta(Kernel):
         return np.ones(X.shape[0]) if weights is None else weights_at(X, weights)
 
 
+@dataclass(eq=False, repr=False)
 class ClassBalanced(Kernel):
     """Balanced kernel of two classes: k(y, y') = w_y w_y' with w = ∓1/p for classes with shares p.
 
@@ -127,10 +127,9 @@ class ClassBalanced(Kernel):
            [-5.33,  1.78,  1.78,  1.78]])
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False, labels=True)
+    weights: ClassWeights | None = None
 
-    def __init__(self, weights: ClassWeights | None = None) -> None:
-        self.weights = weights
+    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False, labels=True)
 
     @property
     def is_resolved(self) -> bool:
@@ -157,17 +156,8 @@ class ClassBalanced(Kernel):
 
     def features(self, X: Any) -> np.ndarray:
         """The signed weights as one column."""
-        return self._signed(self._read(X))[:, np.newaxis]
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return np.multiply.outer(self._signed(X), self._signed(Z))
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return self._signed(X) ** 2
-
-    def _signed(self, labels: np.ndarray) -> np.ndarray:
-        assert self.weights is not None
-        return weights_at(labels, self.weights)
+        weights: Any = self.weights
+        return weights_at(self._read(X), weights)[:, np.newaxis]
 
 
 def frequencies(labels: np.ndarray, weight: np.ndarray | None = None) -> dict[Hashable, float]:

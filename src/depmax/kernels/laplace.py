@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
 from depmax.kernels.kernel import Capabilities
 
 
+@dataclass(eq=False, repr=False)
 class Laplace(BandwidthKernel):
     """Laplace kernel, k(x, z) = exp(-||x - z|| / bandwidth), by default with the L1 norm.
 
@@ -31,21 +33,14 @@ class Laplace(BandwidthKernel):
            [0.368, 1.   ]])
     """
 
-    _declared: ClassVar = {"norm": Rule(lambda value: value in (1, 2), "1 or 2")}
-    _L1: ClassVar[Capabilities] = Capabilities(
-        stationary=True,
-        factors_over_features=True,
-        embeds_missing=True,
-        telescopes=True,
-        joins_categories="distance",
-    )
-    _L2: ClassVar[Capabilities] = Capabilities(
-        stationary=True, radial=True, telescopes=True, sparse=True, joins_categories="distance"
-    )
+    bandwidth: Bandwidth = "median"
+    norm: int = 1
 
-    def __init__(self, bandwidth: Bandwidth = "median", norm: int = 1) -> None:
-        self.bandwidth = bandwidth
-        self.norm = norm
+    _declared: ClassVar = {"norm": Rule(lambda value: value in (1, 2), "1 or 2")}
+    _L2: ClassVar[Capabilities] = replace(BandwidthKernel._capabilities, telescopes=True)
+    _L1: ClassVar[Capabilities] = replace(
+        _L2, radial=False, sparse=False, factors_over_features=True, embeds_missing=True
+    )
 
     @property
     def capabilities(self) -> Capabilities:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from depmax.kernels._parts import Categories, Facts, Part, Parts
-from depmax.kernels.bandwidth import median_of_pairs
 from depmax.kernels.columns import Columns
 from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.labels import Delta, frequencies
@@ -21,6 +21,7 @@ MOST_CELLS = 128
 PAIRS = 2**16
 
 
+@dataclass(eq=False, repr=False)
 class Mixed(Kernel):
     """A kernel of the distance between rows with numbers and categories.
 
@@ -62,19 +63,11 @@ class Mixed(Kernel):
            [0.607, 0.223, 1.   ]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian",
-        numeric: Sequence[int] = (),
-        categorical: Sequence[int] = (),
-        n_levels: Sequence[int] | None = None,
-        scales: Sequence[float] | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.numeric = numeric
-        self.categorical = categorical
-        self.n_levels = n_levels
-        self.scales = scales
+    kernel: KernelLike = "gaussian"
+    numeric: Sequence[int] = ()
+    categorical: Sequence[int] = ()
+    n_levels: Sequence[int] | None = None
+    scales: Sequence[float] | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, joins_categories="own")
 
@@ -99,8 +92,7 @@ class Mixed(Kernel):
                 "not possible for a table that is read a chunk at a time: use kernel='linear', or "
                 "omit the categorical columns with depmax.scan(…, columns=…)."
             )
-        rows, choose = self._read(facts.rows), facts.choose
-        scales = self.scales
+        rows, scales = self._read(facts.rows), self.scales
         if scales is None:
             scales = indicator_scales(rows, self.numeric, self.categorical, facts.weight).tolist()
         scaled = self._copy_with(scales=tuple(scales))
@@ -111,16 +103,14 @@ class Mixed(Kernel):
             sums = scaled._sums(some, some)[np.triu_indices(len(some), 1)]
             return sums ** (1 / self._kernel().norm_)
 
-        def chosen(candidates: Sequence[Kernel]) -> Kernel:
-            assert choose is not None
-            mixed: Any = choose([scaled._copy_with(kernel=each) for each in candidates], rows)
+        def chosen(candidates: Sequence[Kernel], X: Any) -> Kernel:
+            assert facts.choose is not None
+            mixed: Any = facts.choose([scaled._copy_with(kernel=each) for each in candidates], X)
             return mixed.kernel
 
-        inner = self._kernel().settle(
-            len(self.numeric) + len(self.categorical),
-            lambda: median_of_pairs(distances, rows, facts.weight),
-            None if choose is None else chosen,
-        )
+        choose = None if facts.choose is None else chosen
+        n_columns = len(self.numeric) + len(self.categorical)
+        inner = self._kernel()._estimated(Facts(rows, choose, facts.weight, n_columns, distances))
         return scaled._copy_with(kernel=inner)
 
     def widened(self, factor: float) -> Kernel:

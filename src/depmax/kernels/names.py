@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, reduce
 from inspect import Parameter, isclass, signature
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
@@ -30,24 +29,22 @@ ELSEWHERE = {
 BLOCK = 64
 
 
+@dataclass(eq=False, repr=False)
 class FromScikitLearn(Kernel):
     """One of scikit-learn's Gaussian-process kernels, unchanged."""
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    kernel: Any
 
     @property
     def capabilities(self) -> Capabilities:
-        """What scikit-learn's kernel declares."""
+        """What scikit-learn's kernel declares; it may have a length per column."""
+        params = self.kernel.get_params()
+        lengths = [params[name] for name in params if name.endswith("length_scale")]
         return Capabilities(
             vector_input=self.kernel.requires_vector_input,
             stationary=self.kernel.is_stationary(),
-            scale_free=self._has_a_length_per_column(),
+            scale_free=any(np.ndim(length) for length in lengths),
         )
-
-    def _has_a_length_per_column(self) -> bool:
-        params = self.kernel.get_params()
-        return any(name.endswith("length_scale") and np.ndim(params[name]) for name in params)
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self.kernel(X) if X is Z else self.kernel(X, Z)
@@ -56,6 +53,7 @@ class FromScikitLearn(Kernel):
         return self.kernel.diag(X)
 
 
+@dataclass(eq=False, repr=False)
 class FromFunction(Kernel):
     """A function of two sets of rows that returns the matrix of kernel values.
 
@@ -76,11 +74,8 @@ class FromFunction(Kernel):
            [1., 2.]])
     """
 
-    def __init__(
-        self, function: Callable[[Any, Any], np.ndarray], vector_input: bool = True
-    ) -> None:
-        self.function = function
-        self.vector_input = vector_input
+    function: Callable[[Any, Any], np.ndarray]
+    vector_input: bool = True
 
     @property
     def capabilities(self) -> Capabilities:
@@ -105,15 +100,15 @@ class FromFunction(Kernel):
         return np.concatenate([np.diag(self._gram(block, block)) for block in blocks])
 
 
+@dataclass(eq=False, repr=False)
 class FromMap(Kernel):
     """The inner product of the features that a transformer makes: k(x, z) = <φ(x), φ(z)>.
 
     Any scikit-learn transformer works; ``resolve`` fits a clone of it.
     """
 
-    def __init__(self, transformer: Any, fitted: bool = False) -> None:
-        self.transformer = transformer
-        self.fitted = fitted
+    transformer: Any
+    fitted: bool = False
 
     @property
     def capabilities(self) -> Capabilities:
@@ -209,16 +204,6 @@ class FromMap(Kernel):
 
     def _read(self, X: Any) -> Any:
         return X
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        left = self.features(X)
-        right = left if X is Z else self.features(Z)
-        return safe_sparse_dot(left, right.T, dense_output=True)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        rows = self.features(X)
-        squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
-        return np.asarray(squares.sum(axis=1)).ravel()
 
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.

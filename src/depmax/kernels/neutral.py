@@ -222,6 +222,7 @@ def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Neutral(Kernel):
     """A kernel of rows with missing cells, which carry no information.
 
@@ -250,9 +251,8 @@ class Neutral(Kernel):
            [0.803, 0.803, 0.803]])
     """
 
-    def __init__(self, kernel: KernelLike = "gaussian", gaps: Gaps | None = None) -> None:
-        self.kernel = kernel
-        self.gaps = gaps
+    kernel: KernelLike = "gaussian"
+    gaps: Gaps | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(reads_missing=True, fits_columns=True)
 
@@ -305,9 +305,7 @@ class Neutral(Kernel):
         assert self.gaps is not None
         kernel = self._kernel()
         if kernel.has_features:
-            left = self.gaps.filled(X)
-            values: np.ndarray = kernel(left, left if X is Z else self.gaps.filled(Z))
-            return values
+            return super()._gram(X, Z)
         gaps = self.gaps.missing_in(X, Z)
         rows = gaps.see(X, kernel.norm_, kernel.decay)
         others = rows if X is Z else gaps.see(Z, kernel.norm_, kernel.decay)
@@ -318,8 +316,7 @@ class Neutral(Kernel):
         assert self.gaps is not None
         kernel = self._kernel()
         if kernel.has_features:
-            squares: np.ndarray = kernel.diag(self.gaps.filled(X))
-            return squares
+            return super()._diag(X)
         gaps = self.gaps.missing_in(X)
         apart = np.array([cell.apart(kernel.norm_, kernel.decay) for cell in gaps.cells])
         absent = [np.isnan(X[:, cell.columns[0]]) for cell in gaps.cells]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from depmax.kernels._parts import Facts, as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
 
 
+@dataclass(eq=False, repr=False)
 class Precomputed(Kernel):
     """Kernel values from a matrix; the rows X are row numbers of that matrix.
 
@@ -30,10 +32,9 @@ class Precomputed(Kernel):
            [1., 2.]])
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
+    matrix: Any = None
 
-    def __init__(self, matrix: Any = None) -> None:
-        self.matrix = matrix
+    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Itself, after a check that the matrix is square, finite and symmetric."""

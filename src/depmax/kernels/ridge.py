@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 
+@dataclass(eq=False, repr=False)
 class RidgeKernel(Kernel):
     """K(K + αI)⁻¹ on the rows it is resolved on, extended to others through the feature map.
 
@@ -39,19 +41,12 @@ class RidgeKernel(Kernel):
            [0.333, 0.667]])
     """
 
-    _declared: ClassVar = {"alpha": number(0, ends="()")}
+    kernel: KernelLike = "linear"
+    alpha: float = 1.0
+    reference: Any = None
+    reference_weight: Any = None
 
-    def __init__(
-        self,
-        kernel: KernelLike = "linear",
-        alpha: float = 1.0,
-        reference: Any = None,
-        reference_weight: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.reference = reference
-        self.reference_weight = reference_weight
+    _declared: ClassVar = {"alpha": number(0, ends="()")}
 
     @property
     def capabilities(self) -> Capabilities:

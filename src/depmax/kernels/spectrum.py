@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from depmax.kernels.subsequence import WHOLE_LENGTH, read_sequences
 _DENSE = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class Spectrum(Kernel):
     """Spectrum kernel of strings: k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u.
 
@@ -62,18 +64,12 @@ class Spectrum(Kernel):
     array([[2., 1., 0., 2., 0.]])
     """
 
+    length: int = 4
+    normalize: bool = True
+    vocabulary: Sequence[Sequence[Hashable]] | None = None
+
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
     _declared: ClassVar = {"length": WHOLE_LENGTH}
-
-    def __init__(
-        self,
-        length: int = 4,
-        normalize: bool = True,
-        vocabulary: Sequence[Sequence[Hashable]] | None = None,
-    ) -> None:
-        self.length = length
-        self.normalize = normalize
-        self.vocabulary = vocabulary
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy whose vocabulary is the substrings of all rows, unless it has one."""

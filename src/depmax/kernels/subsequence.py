@@ -28,6 +28,7 @@ MOST_PAIRS = 2**22
 WHOLE_LENGTH = Rule(lambda value: is_whole(value) and value >= 1, "a whole number >= 1")
 
 
+@dataclass(eq=False, repr=False)
 class Subsequence(Kernel):
     """Subsequence kernel of strings: common subsequences count less, the wider their gaps.
 
@@ -71,20 +72,13 @@ class Subsequence(Kernel):
            [0.667, 1.   ]])
     """
 
+    length: int = 4
+    decay: float = 0.5
+    normalize: bool = True
+    n_jobs: int | None = None
+
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
     _declared: ClassVar = {"length": WHOLE_LENGTH, "decay": number(0, 1, ends="(]")}
-
-    def __init__(
-        self,
-        length: int = 4,
-        decay: float = 0.5,
-        normalize: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.length = length
-        self.decay = decay
-        self.normalize = normalize
-        self.n_jobs = n_jobs
 
     def _read(self, X: Any) -> np.ndarray:
         return read_sequences(X, "Subsequence")

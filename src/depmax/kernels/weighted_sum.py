@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from depmax.kernels.names import KernelLike, as_kernel
 ALIKE = 1e-10
 
 
+@dataclass(eq=False, repr=False)
 class WeightedSum(Composite):
     """Weighted sum Σ w_i k_i(x, z) with weights w ≥ 0 of sum 1, given or learned from the target.
 
@@ -59,13 +60,8 @@ class WeightedSum(Composite):
     array([0.1, 0.9])
     """
 
-    def __init__(
-        self,
-        kernels: Sequence[KernelLike],
-        weights: Literal["alignment", "hsic"] | Sequence[float] = "alignment",
-    ) -> None:
-        self.kernels = kernels
-        self.weights = weights
+    kernels: Sequence[KernelLike]
+    weights: Literal["alignment", "hsic"] | Sequence[float] = "alignment"
 
     @property
     def capabilities(self) -> Capabilities:

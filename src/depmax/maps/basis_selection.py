@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -43,23 +44,18 @@ def candidates(partial: PartialFactor) -> np.ndarray:
     return np.flatnonzero(partial.residual > partial.noise * partial.diagonal)
 
 
-class SampledGains:
+def best_of_some(
+    partial: PartialFactor, n_candidates: int, rng: np.random.RandomState
+) -> int | None:
     """The best of some random candidates, drawn again in each step. Memory is linear in m."""
-
-    def __init__(self, n_candidates: int, rng: np.random.RandomState) -> None:
-        self._n_candidates = n_candidates
-        self._rng = rng
-
-    def __call__(self, partial: PartialFactor) -> int | None:
-        """Next pivot."""
-        open_rows = candidates(partial)
-        if not open_rows.size:
-            return None
-        if open_rows.size > self._n_candidates:
-            open_rows = np.sort(self._rng.choice(open_rows, self._n_candidates, replace=False))
-        columns = partial.residual_columns(open_rows)
-        sums = weights(partial) @ np.square(columns, dtype=np.float64)
-        return int(open_rows[np.argmax(sums / partial.residual[open_rows])])
+    open_rows = candidates(partial)
+    if not open_rows.size:
+        return None
+    if open_rows.size > n_candidates:
+        open_rows = np.sort(rng.choice(open_rows, n_candidates, replace=False))
+    columns = partial.residual_columns(open_rows)
+    sums = weights(partial) @ np.square(columns, dtype=np.float64)
+    return int(open_rows[np.argmax(sums / partial.residual[open_rows])])
 
 
 class AllGains:
@@ -72,7 +68,7 @@ class AllGains:
     """
 
     def __init__(self) -> None:
-        self._gram: np.ndarray | None = None  # R at the last block, shape (m, m)
+        self._gram = np.empty((0, 0))  # R at the last block, shape (m, m)
         self._known = 0  # pivots that _gram and _sums have seen, respectively
         self._summed = 0
 
@@ -81,21 +77,21 @@ class AllGains:
         open_rows = candidates(partial)
         if not open_rows.size:
             return None
-        self._weights = weights(partial)
-        if self._gram is None:
+        if not self._gram.size:
+            self._weights = weights(partial)
             self._gram = np.array(partial.sample.gram())
-            self._sum_afresh()
+            self._catch_up(partial)
         self._follow(partial)
         gains = self._sums[open_rows] / partial.residual[open_rows]
         errors = np.finfo(np.float64).eps * self._scale[open_rows] / partial.residual[open_rows]
-        if partial.rank - self._known >= BLOCK or errors.max() > PRECISION * gains.max():
+        recent = partial.rank - self._known
+        if recent >= BLOCK or (recent and errors.max() > PRECISION * gains.max()):
             self._catch_up(partial)
             gains = self._sums[open_rows] / partial.residual[open_rows]
         return int(open_rows[np.argmax(gains)])
 
     def _follow(self, partial: PartialFactor) -> None:
         """Change the sums by the pivots that were added since."""
-        assert self._gram is not None
         while self._summed < partial.rank:
             earlier = partial.factor[:, self._known : self._summed]
             column = partial.factor[:, self._summed].astype(np.float64)  # g
@@ -106,19 +102,15 @@ class AllGains:
 
     def _catch_up(self, partial: PartialFactor) -> None:
         """Bring R up to date, and the sums with it."""
-        assert self._gram is not None
-        if partial.rank > self._known:
-            recent = partial.factor[:, self._known :].astype(np.float64)
+        recent = partial.factor[:, self._known :].astype(np.float64)
+        if recent.shape[1]:
             self._gram -= recent @ recent.T
-            self._known = partial.rank
-            self._sum_afresh()
-
-    def _sum_afresh(self) -> None:
-        assert self._gram is not None
+        self._known = self._summed = partial.rank
         self._sums = np.einsum("ij,ij,i->j", self._gram, self._gram, self._weights)
         self._scale = self._sums.copy()
 
 
+@dataclass(eq=False, repr=False)
 class BasisSelection(_PivotMap):
     """Coordinates in the span of the training rows that represent all rows best.
 
@@ -175,26 +167,18 @@ class BasisSelection(_PivotMap):
     array([0.573, 0.839, 0.929])
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    tol: float = 1e-8
+    n_candidates: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _declared: ClassVar = {
         "n_components": integer(1, also=[None]),
         "tol": number(0, 1, ends="[)"),
         "n_candidates": integer(1, also=[None]),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        tol: float = 1e-8,
-        n_candidates: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.tol = tol
-        self.n_candidates = n_candidates
-        self.random_state = random_state
 
     def _fit(self, sample: Sample) -> np.ndarray:
         m = sample.n_samples
@@ -202,8 +186,13 @@ class BasisSelection(_PivotMap):
         require_pairs(type(self).__name__, m, MATRICES * m**2 if holds else 0.0, INSTEAD)
         warn_of_pivots(sample, self.tol, self.n_components, partial(self._seconds, m))
         fitness: list[float] = []
-        for grown in pivot_steps(sample, self._rule(), self.n_components):
-            fitness.append(_fitness(grown))
+        rule: PivotRule = AllGains()
+        if self.n_candidates is not None:
+            rng = check_random_state(self.random_state)
+            rule = partial(best_of_some, n_candidates=int(self.n_candidates), rng=rng)
+        for grown in pivot_steps(sample, rule, self.n_components):
+            # mean share of the squared length of a row that lies in the span of the pivots
+            fitness.append(float(1.0 - (grown.residual * weights(grown)).mean()))
             if fitness[-1] >= 1.0 - self.tol:
                 break
         self.basis_indices_ = np.array(grown.pivots)
@@ -215,13 +204,3 @@ class BasisSelection(_PivotMap):
         if self.n_candidates is None:
             return SECONDS_PER_PAIR * n_rows**2 * n_pivots
         return SECONDS_PER_CANDIDATE * n_rows * self.n_candidates * n_pivots**2
-
-    def _rule(self) -> PivotRule:
-        if self.n_candidates is None:
-            return AllGains()
-        return SampledGains(int(self.n_candidates), check_random_state(self.random_state))
-
-
-def _fitness(partial: PartialFactor) -> float:
-    """Mean share of the squared length of a row that lies in the span of the pivots."""
-    return float(1.0 - (partial.residual * weights(partial)).mean())

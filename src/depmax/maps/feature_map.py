@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._limits import map_instead, require_pairs
 from depmax._parameters import check_parameters, integer
 from depmax._threads import chunk_rows, slices, small_problems
+from depmax.data.checks import require_positive, require_semidefinite
 from depmax.data.reading import (
     abilities_of,
     aligned,
@@ -23,14 +24,7 @@ from depmax.data.reading import (
     reads_chunks,
     warn_of_units,
 )
-from depmax.data.sample import (
-    FREE_ROWS,
-    Sample,
-    is_precomputed,
-    precision,
-    require_positive,
-    require_semidefinite,
-)
+from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,8 @@ from scipy import linalg
 from depmax import _limits
 from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax._parameters import integer, number
-from depmax.data.sample import Sample, require_positive, require_semidefinite
+from depmax.data.checks import require_positive, require_semidefinite
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 
@@ -76,11 +78,6 @@ class PartialFactor:
         """Residuals below this, relative to the diagonal, are rounding errors."""
         return NOISE * self.sample.eps
 
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing but noise is left."""
-        return bool(self.residual.max() <= self.noise * self._largest)
-
     def residual_columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns of K - GGᵀ, of shape (m, len(indices))."""
         columns = self.sample.columns(indices)
@@ -127,7 +124,8 @@ PivotRule = Callable[[PartialFactor], int | None]
 
 def largest_residual(partial: PartialFactor) -> int | None:
     """Row that the pivots so far explain worst; the first in a tie. Greedy in the trace."""
-    return None if partial.is_full else int(partial.residual.argmax())
+    pivot = int(partial.residual.argmax())
+    return pivot if partial.residual[pivot] > partial.noise * partial.diagonal.max() else None
 
 
 def pivot_steps(
@@ -231,6 +229,7 @@ class _PivotMap(FeatureMap):
         return linalg.solve_triangular(self._triangle, values, lower=True).T
 
 
+@dataclass(eq=False, repr=False)
 class IncompleteCholesky(_PivotMap):
     """Coordinates in the span of training rows chosen one by one, with a stated error.
 
@@ -274,21 +273,15 @@ class IncompleteCholesky(_PivotMap):
     (array([  0, 199, 141]), 9)
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    tol: float = 1e-6
+
     _declared: ClassVar = {
         "n_components": integer(1, also=[None]),
         "tol": number(0, 1, ends="[)"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        tol: float = 1e-6,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.tol = tol
 
     def _fit(self, sample: Sample) -> np.ndarray:
         partial = factor_to(sample, self.tol, self.n_components)

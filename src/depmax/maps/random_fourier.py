@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 
 
+@dataclass(eq=False, repr=False)
 class RandomFourier(FeatureMap):
     """Cosines and sines of random projections, whose inner product is the kernel on average.
 
@@ -56,18 +58,12 @@ class RandomFourier(FeatureMap):
     True
     """
 
-    _streams: ClassVar[bool] = True
+    n_components: int = 1000
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    random_state: int | np.random.RandomState | None = None
 
-    def __init__(
-        self,
-        n_components: int = 1000,
-        *,
-        kernel: KernelLike = "gaussian",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.random_state = random_state
+    _streams: ClassVar[bool] = True
 
     def _fit(self, sample: Sample) -> None:
         self._require_spectrum(sample)

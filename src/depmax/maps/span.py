@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -32,6 +32,7 @@ PIVOT_NOISE = 100
 SHUFFLED_ROWS = 10**6
 
 
+@dataclass(eq=False, repr=False)
 class KernelMap(FeatureMap):
     """Exact coordinates in the span of the training rows, ordered by the variance they carry.
 
@@ -73,11 +74,11 @@ class KernelMap(FeatureMap):
     True
     """
 
-    _declared: ClassVar = {"n_components": integer(1, also=[None])}
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
 
-    def __init__(self, n_components: int | None = None, *, kernel: KernelLike = "gaussian") -> None:
-        self.n_components = n_components
-        self.kernel = kernel
+    _declared: ClassVar = {"n_components": integer(1, also=[None])}
 
     def _fit(self, sample: Sample) -> np.ndarray:
         cutoff = sample.n_samples * sample.eps
@@ -231,6 +232,7 @@ class GreedyLandmarks:
         return candidates[np.array(pivots, dtype=np.intp)]
 
 
+@dataclass(eq=False, repr=False)
 class NystroemMap(FeatureMap):
     """Coordinates in the span of some training rows, the landmarks.
 
@@ -275,6 +277,12 @@ class NystroemMap(FeatureMap):
     (50, 10)
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    landmarks: Landmarks | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _declared: ClassVar = {
         "n_components": integer(1, also=[None]),
         "landmarks": Rule(
@@ -284,19 +292,6 @@ class NystroemMap(FeatureMap):
         ),
     }
     _streams: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        landmarks: Landmarks | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.landmarks = landmarks
-        self.random_state = random_state
 
     def _prepare(self, training: Sample) -> None:
         if self.landmarks is not None:

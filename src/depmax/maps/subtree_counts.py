@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from depmax._parameters import FLAG, check_parameters, integer
 LONGEST = 100_000
 
 
+@dataclass(eq=False, repr=False)
 class SubtreeCounts(TransformerMixin, BaseEstimator):
     """Labelled graphs as counts of rooted subtrees, one named column per subtree.
 
@@ -78,12 +79,12 @@ class SubtreeCounts(TransformerMixin, BaseEstimator):
     ['C(O)']
     """
 
-    _declared: ClassVar = {"depth": integer(0), "min_graphs": integer(1), "sparse_output": FLAG}
+    depth: int = 2
+    _: KW_ONLY
+    min_graphs: int = 1
+    sparse_output: bool = False
 
-    def __init__(self, depth: int = 2, *, min_graphs: int = 1, sparse_output: bool = False) -> None:
-        self.depth = depth
-        self.min_graphs = min_graphs
-        self.sparse_output = sparse_output
+    _declared: ClassVar = {"depth": integer(0), "min_graphs": integer(1), "sparse_output": FLAG}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the subtrees.

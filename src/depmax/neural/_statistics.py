@@ -93,9 +93,7 @@ def uncorrelated(outputs: Any, features: Any) -> Any:
     return outputs - centred @ slopes
 
 
-def white_hsic(
-    outputs: Any, factor: Any, kernel: str, *, unbiased: bool, weight: float = 1.0
-) -> Any:
+def white_hsic(outputs: Any, factor: Any, kernel: str, unbiased: bool, weight: float = 1.0) -> Any:
     """HSIC of the white outputs with a target whose kernel matrix is ΨΨᵀ, times a weight.
 
     The same as ``hsic_with(gram(whiten(outputs), kernel), factor)``, several times faster: HSIC is

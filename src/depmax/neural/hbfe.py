@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, number, one_of
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.data import Target, read_target
+from depmax.data import read_target
+from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import target_sample, warn_of_unlabeled
-from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.target import marks_unlabeled
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
@@ -28,7 +28,7 @@ from depmax.neural._extractor import (
     seeded,
     upward,
 )
-from depmax.neural._statistics import Smoothness, gram, hsic_with, white_hsic, whiten
+from depmax.neural._statistics import Smoothness, white_hsic
 from depmax.neural.solvers import Split, as_solver
 
 #: Rows over which a dependence is averaged.
@@ -55,7 +55,7 @@ class LabelledTarget:
         rows = np.flatnonzero(target.labelled)
         if len(rows) == 0:
             raise ValueError("y has no labelled row: at least four are needed.")
-        known = Target(target.kind, target.values[rows], np.ones(len(rows), dtype=bool))
+        known = target.take(rows)
         require_two_values(known, "nothing can depend on a constant")
         sample = target_sample(known, target_kernel)
         width = sample.n_coordinates
@@ -123,8 +123,7 @@ class DependenceObjective:
     def dependence(self, places: Any, factor: Any, weight: float) -> Any:
         """Dependence of the rows at some places, with their Ψ, times a weight."""
         kernel, unbiased = self.model.feature_kernel, bool(self.model.unbiased)
-        outputs, weight = self.outputs(places), weight / self.scale
-        return white_hsic(outputs, factor, kernel, unbiased=unbiased, weight=weight)
+        return white_hsic(self.outputs(places), factor, kernel, unbiased, weight / self.scale)
 
 
 #: beta, graph and unlabeled of a method that knows no neighbouring rows.
@@ -232,8 +231,7 @@ class DependenceNetwork(NeuralExtractor):
             factor = torch.as_tensor(target.factor[block])
             for column in range(features.shape[1]):
                 feature = torch.as_tensor(features[target.rows[block], column : column + 1])
-                K = gram(whiten(feature), self.feature_kernel)
-                value = hsic_with(K, factor, unbiased=bool(self.unbiased))
+                value = white_hsic(feature, factor, self.feature_kernel, bool(self.unbiased))
                 values[column] += float(value) / len(blocks)
         return values
 

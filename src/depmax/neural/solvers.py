@@ -58,14 +58,14 @@ class Training:
 class _Best:
     """The best weights so far: by the quality on rows held out, or else by the loss."""
 
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
-        self.value = -np.inf
+    def __init__(self, objective: Objective, patience: int) -> None:
+        self.objective, self.patience = objective, patience
+        self.waited, self.value = 0, -np.inf
         self.weights: dict[str, Any] | None = None
         self.score: float | None = None
 
     def offer(self, loss: float) -> bool:
-        """Remember the present weights if they are the best; whether they are."""
+        """Remember the present weights if they are the best; whether to wait for better ones."""
         module, held_out, score = self.objective.module, self.objective.split.held_out, None
         if len(held_out):
             module.eval()
@@ -73,11 +73,12 @@ class _Best:
                 score = self.objective.quality(held_out)
             module.train()
         value = -loss if score is None else score
-        if not value > self.value:  # also where it is NaN
-            return False
-        self.value, self.score = value, score
-        self.weights = {name: part.detach().clone() for name, part in module.state_dict().items()}
-        return True
+        self.waited += 1
+        if value > self.value:  # never where it is NaN
+            self.waited, self.value, self.score = 0, value, score
+            state = module.state_dict()
+            self.weights = {name: part.detach().clone() for name, part in state.items()}
+        return self.waited < self.patience
 
     def training(self, n_iter: int, problem: str | None = None) -> Training:
         """What happened, with the best weights back in the module."""
@@ -129,7 +130,7 @@ class FullBatch:
 
     def train(self, objective: Objective, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""
-        best = _Best(objective)
+        best = _Best(objective, self.patience)
         parameters = _trained(objective)
         here = _flat(parameters)
         accepted, n_iter = np.inf, 0
@@ -149,7 +150,7 @@ class FullBatch:
     def _descend(
         self, objective: Objective, parameters: list[Any], best: _Best, start: np.ndarray
     ) -> optimize.OptimizeResult:
-        last, waited, decay = np.inf, 0, objective.weight_decay
+        last, decay, best.waited = np.inf, objective.weight_decay, 0
 
         def place(weights: np.ndarray) -> None:
             parts = torch.tensor(weights).split([part.numel() for part in parameters])
@@ -169,10 +170,8 @@ class FullBatch:
             return number, slopes + 2.0 * decay * weights
 
         def watch(weights: np.ndarray) -> None:
-            nonlocal waited
             place(weights)
-            waited = 0 if best.offer(last) else waited + 1
-            if waited >= self.patience:
+            if not best.offer(last):
                 raise StopIteration
 
         found = optimize.minimize(
@@ -223,7 +222,7 @@ class MiniBatch:
         parameters, decay = _trained(objective), objective.weight_decay
         # Adam adds weight_decay times the parameters to their gradient
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=2.0 * decay)
-        best, waited, problem, epoch = _Best(objective), 0, None, 0
+        best, problem, epoch = _Best(objective, self.patience), None, 0
         rows = objective.split.train
         size = min(self.batch_size, len(rows))
         n_batches = len(rows) // size  # the rows of an incomplete batch wait for the next epoch
@@ -243,10 +242,10 @@ class MiniBatch:
                 )
                 break
             mean = total / n_batches + decay * float((_flat(parameters) ** 2).sum())
-            waited = 0 if best.offer(mean) else waited + 1
+            hopeful = best.offer(mean)
             if verbose:
                 print(f"epoch {epoch}: loss {mean:.6f}, best {best.value:.6f}")
-            if waited >= self.patience:
+            if not hopeful:
                 break
         return best.training(epoch, problem)
 

@@ -274,14 +274,14 @@ class NeuroStructure(DependenceNetwork):
     """
 
     _: KW_ONLY
-    target: Weight = 1.0
+    target: float = 1.0
     features: Weight = -1.0
     inputs: Weight = 0.0
     combine: Literal["quotient", "sum"] = "quotient"
     alpha: float = 0.05
 
     _declared: ClassVar = {
-        "target": _WEIGHT,
+        "target": number(0, ends="()", hint="the first feature would gain nothing"),
         "features": _WEIGHT,
         "inputs": _WEIGHT,
         "combine": one_of("quotient", "sum"),
@@ -316,11 +316,6 @@ class NeuroStructure(DependenceNetwork):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.target <= 0:
-            raise ValueError(
-                f"target of NeuroStructure must be positive, got {self.target!r}: the first "
-                "feature would gain nothing."
-            )
         if self.features >= 0 and self.n_components > 1:
             raise ValueError(
                 f"features of NeuroStructure must be negative, got {self.features!r}: otherwise "

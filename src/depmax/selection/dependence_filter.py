@@ -10,9 +10,8 @@ from scipy.stats import false_discovery_control
 from sklearn.utils.metaestimators import available_if
 
 from depmax._parameters import check_parameters, number
-from depmax.data.cells import Missing
+from depmax.data.checks import Missing, constant_columns
 from depmax.data.columns import Categories
-from depmax.data.scales import constant_columns
 from depmax.data.table import keeps_sums, read_batch
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import plan_of

@@ -12,10 +12,9 @@ from depmax._parameters import FLAG, integer, number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.data import read_target
-from depmax.data.cells import Missing
+from depmax.data.checks import Missing, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.stream import some_rows
 from depmax.data.table import is_streamed
 from depmax.dependence.exchange import as_exchange, plan_of

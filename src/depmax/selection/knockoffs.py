@@ -18,9 +18,8 @@ from sklearn.utils.fixes import parse_version
 from depmax._parameters import FLAG, number
 from depmax._warnings import warn_caller
 from depmax.data import read_target
+from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import constant_columns
 from depmax.selection._scores.outputs import target_images
 from depmax.selection.selector import (
     DependenceSelector,

@@ -13,9 +13,8 @@ from sklearn.svm import SVC, OneClassSVM
 from depmax._limits import require_pairs, warn_if_long
 from depmax._parameters import integer, number
 from depmax.data import Target, read_target
+from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import constant_columns
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import machine_signs, standardized

@@ -10,9 +10,8 @@ from sklearn.linear_model import Ridge
 
 from depmax._parameters import integer, number
 from depmax.data import Target, read_target
+from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import constant_columns
 from depmax.selection._scores.outputs import machine_signs, standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 

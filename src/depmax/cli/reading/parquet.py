@@ -13,8 +13,8 @@ from pyarrow import parquet
 from depmax.cli.errors import DataError, shortened
 from depmax.cli.reading.arrow import Arrow, Budget, Columnar, to_polars
 from depmax.cli.reading.source import Source, is_text, require_distinct
+from depmax.data.chunks import Scan
 from depmax.data.files import FORMATS, FileScan, TableFile
-from depmax.data.pieces import Scan
 from depmax.data.scan import scan
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax.data import Table, read_table, read_target
+from depmax.data.checks import SMALLEST
 from depmax.data.reading import (
     read_sample,
     read_target_sample,
@@ -34,7 +35,6 @@ from depmax.data.reading import (
     target_sample,
 )
 from depmax.data.sample import Sample, is_precomputed
-from depmax.data.scales import SMALLEST
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
 from depmax.dependence._given.side import (

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from depmax.data import Table, read_table, read_target
+from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import (
     read_sample,
     read_target_sample,
@@ -27,8 +28,7 @@ from depmax.data.reading import (
     target_sample,
     warn_of_outputs,
 )
-from depmax.data.sample import Sample, require_finite_values
-from depmax.data.scales import warn_of_scales
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,

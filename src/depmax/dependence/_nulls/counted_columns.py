@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.algebra.form import CentredValues
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.dependence._terms import Terms
 from depmax.kernels.kernel import Kernel
 
@@ -70,7 +70,7 @@ class TableValues:
         return np.array([column.low == column.high for column in self.columns])
 
 
-def look_at_columns(blocks: Iterator[Block]) -> TableValues | None:
+def look_at_columns(blocks: Iterator[Chunk]) -> TableValues | None:
     """Smallest, largest and, where they are few, all different values of every column."""
     found: list[ColumnValues] = []
     for block in blocks:
@@ -167,7 +167,7 @@ class SumLevels:
     grids: tuple[Grid, ...]
     psi: CentredValues
 
-    def __call__(self, blocks: Iterator[Block]) -> LevelSums | None:
+    def __call__(self, blocks: Iterator[Chunk]) -> LevelSums | None:
         """Sums of one piece."""
         rank, fourth = self.psi.shape[1], 0.0
         third = np.zeros(rank)

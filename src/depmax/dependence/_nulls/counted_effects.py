@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depmax.algebra.form import CentredValues
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.dependence._nulls.counted_columns import Grid, LevelGram, dense_columns
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class SumInfluences:
     psi: CentredValues
     own: OwnShares
 
-    def __call__(self, blocks: Iterator[Block]) -> InfluenceSums:
+    def __call__(self, blocks: Iterator[Chunk]) -> InfluenceSums:
         """Sums of one piece."""
         sums = np.zeros(len(self.columns))
         for block in blocks:

@@ -16,7 +16,7 @@ import numpy as np
 
 from depmax.algebra.form import CentredValues
 from depmax.algebra.targets import centred_target
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows
 from depmax.dependence._nulls.counted_columns import (
@@ -67,10 +67,10 @@ MOST_COUNTED = 10**6
 class _Rotated:
     """Coordinates of a block on other axes."""
 
-    make: Callable[[Any, Block], np.ndarray]
+    make: Callable[[Any, Chunk], np.ndarray]
     axes: np.ndarray
 
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
+    def __call__(self, phi: Any, block: Chunk) -> np.ndarray:
         return self.make(phi, block) @ self.axes
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from depmax.data.sample import Sample, require_finite_values
+from depmax.data.checks import require_finite_values
+from depmax.data.sample import Sample
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data.sample import MINIMUM, Sample
+from depmax.data.checks import MINIMUM
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of

@@ -12,9 +12,10 @@ import numpy as np
 from depmax._extras import make_frame
 from depmax.algebra.row_sums import Aligned, RowSums, dense
 from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
-from depmax.data.pieces import Block
-from depmax.data.reading import aligned, read_target_sample, streamed_sample
-from depmax.data.sample import Sample, require_samples
+from depmax.data.checks import require_samples
+from depmax.data.chunks import Chunk
+from depmax.data.reading import aligned, read_target_sample, sample_of_table, table_of_stream
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -75,7 +76,8 @@ def _of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> Ind
     """One column, by its counted values: any kernel."""
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
-    resolved = streamed_sample(as_kernel(kernel), inputs).resolved().kernel
+    recipe = as_kernel(kernel)
+    resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
     found = CountedScreening(inputs, CountedTarget.of(side, 1e-12)).score(resolved, 0)
     return IndependenceTest(found.hsic, found.pvalue, found.method, side.n_samples)
 
@@ -119,7 +121,7 @@ def _own_sums(side: Sample) -> RowSums:
     return sums
 
 
-def _with_itself(phi: Any, block: Block) -> Aligned:
+def _with_itself(phi: Any, block: Chunk) -> Aligned:
     return Aligned(dense(phi), dense(phi))
 
 
@@ -142,6 +144,6 @@ def _own_of_target(side: Sample) -> float:
     return _hsic(side.rows.stream.total(work, inputs=False))
 
 
-def _values(psi: Any, block: Block) -> np.ndarray:
+def _values(psi: Any, block: Chunk) -> np.ndarray:
     values: np.ndarray = psi.beside(None, block)
     return values

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, require_samples, sample_of_matrix
+from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from depmax._parameters import check_parameters, integer
 from depmax.data import read_target
+from depmax.data.checks import require_equal_length
 from depmax.data.columns import Categories, is_frame
-from depmax.data.sample import require_equal_length
 from depmax.data.table import take_columns
 from depmax.evaluation.comparison.problem import Problem
 from depmax.selection.selector import DependenceSelector, Ranking

@@ -15,8 +15,9 @@ from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.form import Operator
 from depmax.algebra.graphs import Laplacian, as_graph
 from depmax.algebra.graphs.points import Points, points_of
+from depmax.data.checks import require_samples
 from depmax.data.reading import read_labels
-from depmax.data.sample import Sample, require_samples
+from depmax.data.sample import Sample
 from depmax.data.target import marks_unlabeled
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.sphering import (

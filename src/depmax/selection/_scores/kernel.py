@@ -11,11 +11,10 @@ import numpy as np
 
 from depmax._threads import each_column
 from depmax.data import Target
-from depmax.data.cells import Missing
+from depmax.data.checks import Missing, constant_columns, has_missing
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
-from depmax.data.scales import constant_columns, has_missing
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._terms import cosine, terms

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax.data import Target
-from depmax.data.scales import constant_columns
+from depmax.data.checks import constant_columns
 from depmax.selection._scores.outputs import centred_outputs, class_codes
 
 #: A target in memory, or one that is read a chunk at a time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from depmax.data import Target
-from depmax.data.scales import constant_columns
+from depmax.data.checks import constant_columns
 
 
 def centred_outputs(target: Target, mass: np.ndarray | None = None) -> np.ndarray:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from depmax.data import Target, TargetKind, read_target
-from depmax.data.cells import Missing
+from depmax.data.checks import Missing, has_missing, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample, warn_of_outputs
-from depmax.data.sample import Sample, require_equal_length, require_samples
-from depmax.data.scales import has_missing
+from depmax.data.sample import Sample
 from depmax.data.table import is_streamed
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear

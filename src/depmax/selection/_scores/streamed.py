@@ -10,9 +10,10 @@ import numpy as np
 
 from depmax._threads import map_threads, one_blas_thread
 from depmax.data import TargetKind, read_target
+from depmax.data.checks import require_equal_length
+from depmax.data.chunks import Chunk
 from depmax.data.columns import Categories
-from depmax.data.pieces import Block
-from depmax.data.sample import Sample, require_equal_length
+from depmax.data.sample import Sample
 from depmax.data.target import as_columns
 from depmax.dependence._nulls.counted_columns import dense_columns
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
@@ -96,7 +97,7 @@ class SumColumns:
 
     classes: np.ndarray | None  # sorted; None for numbers
 
-    def __call__(self, blocks: Iterator[Block]) -> ColumnSums | None:
+    def __call__(self, blocks: Iterator[Chunk]) -> ColumnSums | None:
         """Sums of one piece."""
         found = None
         for block in blocks:

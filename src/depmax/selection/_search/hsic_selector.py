@@ -14,12 +14,17 @@ from sklearn.utils import _safe_indexing
 from depmax._parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
-from depmax.data.cells import Missing
+from depmax.data.checks import (
+    MINIMUM,
+    Missing,
+    constant_columns,
+    has_missing,
+    require_equal_length,
+    require_samples,
+)
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import MINIMUM, Sample, require_equal_length, require_samples
-from depmax.data.scales import constant_columns, has_missing
-from depmax.data.weights import repeated_rows
+from depmax.data.sample import Sample, repeated_rows
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel

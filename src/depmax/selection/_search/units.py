@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.data.cells import Missing, is_missing
-from depmax.data.columns import Categories
-from depmax.data.scales import constant_columns, has_missing
+from depmax.data.checks import Missing, constant_columns, has_missing
+from depmax.data.columns import Categories, is_missing
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.mixed import indicator_scales
 from depmax.kernels.neutral import Gaps

@@ -17,9 +17,11 @@ import numpy as np
 from dask import array as da
 
 from depmax._text import counted
-from depmax.data.columns import column_names
-from depmax.data.pieces import (
+from depmax.data.checks import require_equal_length
+from depmax.data.chunks import (
     Chunk,
+    Names,
+    Pieces,
     Scan,
     Work,
     add_up,
@@ -29,7 +31,7 @@ from depmax.data.pieces import (
     n_rows,
     split_target,
 )
-from depmax.data.sample import require_equal_length
+from depmax.data.columns import column_names
 from depmax.data.table import is_dask
 
 #: Results that one task of the tree adds.
@@ -45,13 +47,7 @@ class DaskScan(Scan):
     #: Name or names of the columns that are the target, where X and y are one table.
     target: str | Sequence[str] | None = None
 
-    def total(
-        self,
-        work: Work,
-        *,
-        columns: Sequence[str] | None = None,
-        only: frozenset[int] | None = None,
-    ) -> Any:
+    def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the partitions, by a tree of additions."""
         visit = _Visit(work, self.target, self.changes, column_names(self.empty.x))
         shared = dask.delayed(visit, pure=False)

@@ -1,18 +1,21 @@
-"""Numbers that can be computed with: finite, varying, and on scales that can be compared."""
+"""What rows and kernel values must be: finite, enough, varying, on scales that can be compared."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from depmax._text import counted
 from depmax._threads import slices
 from depmax._warnings import warn_caller
-from depmax.data.cells import Missing
 
+#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
+#: it is refused.
+Missing = Literal["neutral", "fill", "level", "refuse"]
 #: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
 #: columns, is finite in float64.
 LARGEST = 1e35
@@ -324,3 +327,55 @@ def _message(
         f"the columns on one scale with {remedy}, or give each its own with "
         f"{parameter}=depmax.kernels.Columns(...)."
     )
+
+
+# --- samples and kernel values --------------------------------------------------------------------
+def require_equal_length(n_x: int, n_y: int) -> None:
+    """Refuse X and y with different numbers of rows."""
+    if n_x != n_y:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {counted(n_x, 'row')} against {n_y}."
+        )
+
+
+#: Fewest samples for which each estimator is defined.
+MINIMUM = {True: 4, False: 2}
+
+
+def require_samples(n_samples: float, unbiased: bool) -> None:
+    """Refuse samples too few for the estimator."""
+    if n_samples < MINIMUM[unbiased]:
+        which = "unbiased" if unbiased else "biased"
+        raise ValueError(
+            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
+            f"{n_samples}."
+        )
+
+
+def require_positive(largest: float) -> None:
+    """Refuse a kernel that is zero everywhere."""
+    if not largest > 0:
+        raise ValueError(
+            "The kernel is zero on every row, so there is nothing to map: check that X is not all "
+            "zero (or all strings too short for the kernel), or choose another kernel."
+        )
+
+
+def require_semidefinite(smallest: float, largest: float) -> None:
+    """Refuse what is no inner product, beyond rounding."""
+    if smallest < -1e-4 * largest:
+        raise ValueError(
+            "The kernel is not positive semidefinite on these rows (a value that must not be "
+            f"negative is {smallest:.3g}, against {largest:.3g} for the largest), so no feature "
+            "map has it as inner product."
+        )
+
+
+def require_finite_values(values: Any) -> Any:
+    """Refuse kernel values, or what was made of them, that overflowed."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "
+            "sklearn.preprocessing.StandardScaler, or choose another kernel."
+        )
+    return values

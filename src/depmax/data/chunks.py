@@ -64,10 +64,6 @@ class Chunk:
             yield self.part(rows)
 
 
-#: The same, once it is read.
-Block = Chunk
-
-
 def rows_of_piece(n_columns: int) -> int:
     """Rows that are decoded at a time."""
     return max(256, PIECE_BYTES // (8 * max(1, n_columns)))
@@ -138,6 +134,9 @@ def stacked(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts)
 
 
+#: Names of columns of X, where they have names, and numbers of pieces; None: all.
+Names = Sequence[str] | None
+Pieces = frozenset[int] | None
 #: What a visit does with a piece, given its number and its chunks: something that can be added to
 #: what it does with the others, or None.
 Work = Callable[[int, Iterator[Chunk]], Any]
@@ -173,17 +172,10 @@ class Scan(ABC):
         return self.empty.y is not None
 
     @abstractmethod
-    def total(
-        self,
-        work: Work,
-        *,
-        columns: Sequence[str] | None = None,
-        only: frozenset[int] | None = None,
-    ) -> Any:
+    def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum of what ``work`` makes of every piece; None if it makes nothing of any.
 
-        ``columns`` are the names of those of X to read, where they have names, and ``only`` the
-        numbers of the pieces to visit; None: all.
+        ``columns`` of X are read, and ``only`` these pieces are visited.
         """
 
     @abstractmethod
@@ -257,18 +249,10 @@ class LocalScan(Scan):
         return None
 
     @abstractmethod
-    def _read(
-        self, number: int, columns: Sequence[str] | None, matrices: Matrices = "none"
-    ) -> Iterator[Chunk]:
+    def _read(self, number: int, columns: Names, matrices: Matrices = "none") -> Iterator[Chunk]:
         """Chunks of a piece as they are stored, of some columns of X, or as matrices."""
 
-    def total(
-        self,
-        work: Work,
-        *,
-        columns: Sequence[str] | None = None,
-        only: frozenset[int] | None = None,
-    ) -> Any:
+    def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the pieces, in a fixed number of runs in threads."""
         numbers = [each for each in range(len(self.lengths or ())) if only is None or each in only]
         ends = [len(numbers) * run // RUNS for run in range(RUNS + 1)]
@@ -306,9 +290,7 @@ class MemoryScan(LocalScan):
         lengths = [part.stop - part.start for part in parts]
         return cls(empty=rows.part(slice(0, 0)), lengths=lengths, rows=rows, slices=parts)
 
-    def _read(
-        self, number: int, columns: Sequence[str] | None, matrices: Matrices = "none"
-    ) -> Iterator[Chunk]:
+    def _read(self, number: int, columns: Names, matrices: Matrices = "none") -> Iterator[Chunk]:
         chunk = self.rows.part(self.slices[number])
         x = chunk.x
         if columns is not None and is_frame(x):
@@ -322,13 +304,7 @@ class IteratedScan(Scan):
 
     make: Callable[[], Iterable[Chunk]]
 
-    def total(
-        self,
-        work: Work,
-        *,
-        columns: Sequence[str] | None = None,
-        only: frozenset[int] | None = None,
-    ) -> Any:
+    def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the chunks in their order."""
         until = None if only is None else max(only, default=-1) + 1
         return add_up(

@@ -1,138 +1,21 @@
-"""Cells that are not numbers: missing ones, text, dates and objects, and how they are refused."""
+"""Values of a target as an array of one type: what is refused by name, and what is said of it."""
 
 from __future__ import annotations
 
 from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy import sparse
 
+from depmax._arrays import object_array
 from depmax._warnings import warn_caller
+from depmax.data.columns import DATES, WIDE, in_narwhals, is_missing, role_of_text
 
-#: Text with more distinct values than this, and than half the rows, is not a category.
-MANY_LEVELS = 20
-DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
-#: Whole numbers of 128 bits, which no array has.
-WIDE = (nw.Int128, nw.UInt128)
-#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
-#: it is refused.
-Missing = Literal["neutral", "fill", "level", "refuse"]
-TextRole = Literal["category", "identifier", "free text"]
-
-
-def is_missing(item: Any) -> bool:
-    """Whether an item is None, NaN, not a time, or the NA of pandas.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
-    return item is None or type(item).__name__ == "NAType" or bool(item != item)
-
-
-def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
-    """The array; an array of text is refused before anything tries to parse it."""
-    text = X.dtype.kind in "US"
-    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
-        raise TypeError(
-            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
-            "with few levels are categories, encode it, or use a kernel for strings "
-            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
-        )
-    if X.dtype.kind in "mM":
-        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
-    if X.dtype.names:
-        raise TypeError(
-            f"{name} is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: "
-            f"pass a data frame, e.g. pandas.DataFrame({name})."
-        )
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
-    return X
-
-
-def as_nan(X: np.ndarray) -> np.ndarray:
-    """The same with NaN for None and pandas' NA, which an array of objects may hold."""
-    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
-        return X
-    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
-
-
-def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
-    """What a text column is, by its number of different values; all code uses this rule.
-
-    Parameters
-    ----------
-    n_levels : int
-        Different values.
-    n_values : int
-        Rows that have a value.
-    n_rows : int
-        All rows.
-
-    Examples
-    --------
-    >>> role_of_text(3, 100, 100), role_of_text(100, 100, 100), role_of_text(80, 100, 100)
-    ('category', 'identifier', 'free text')
-    """
-    if n_levels == n_rows:
-        return "identifier"
-    return "free text" if n_levels > max(MANY_LEVELS, n_values / 2) else "category"
-
-
-def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
-    """Message about text that is no category, with what can be made of it."""
-    if n_levels == n_rows:
-        found = "holds text that differs in every row, as free text or an identifier does"
-    else:
-        found = (
-            f"holds text with {n_levels} different values in {n_rows} rows: free text or an "
-            "identifier"
-        )
-    return (
-        f"Column {column!r} of {name} {found}. Drop it, turn it into numbers (such as "
-        "sklearn.feature_extraction.text.TfidfVectorizer), or compare strings with a kernel, "
-        f"Columns([('text', Spectrum(), {column!r}), …]) of depmax.kernels, where Subsequence() "
-        "allows gaps; if it is a category, declare it (pandas: .astype('category'), polars: "
-        ".cast(pl.Categorical))."
-    )
-
-
-def why_not_numeric(series: Any, name: str) -> str:
-    """Message about a column that holds neither numbers nor categories."""
-    column, dtype = f"Column {series.name!r} of {name}", series.dtype
-    if isinstance(dtype, DATES):
-        found, such = "dates", "the month or the days since an event"
-        if isinstance(dtype, nw.Duration):
-            found, such = "durations", "hours or days"
-        return f"{column} holds {found}: turn it into meaningful numbers, such as {such}."
-    if len(series) and series.null_count() == len(series):
-        return f"{column} has no value in any row: drop it."
-    if isinstance(dtype, nw.Unknown):
-        native = series.to_native()
-        dtype = getattr(native, "dtype", dtype)  # as its library calls it
-    if str(dtype).startswith("Sparse"):
-        return (
-            f"{column} is a sparse column of pandas: pass {name}.sparse.to_dense() if all columns "
-            f"are sparse, {name}.sparse.to_coo() for a sparse matrix, or make the column dense."
-        )
-    if isinstance(dtype, nw.Object) and hasattr(series.to_native(), "convert_dtypes"):
-        return (
-            f"{column} holds Object values, neither numbers nor categories: pass "
-            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, "
-            "declare it a category (.astype('category')), or drop it."
-        )
-    return (
-        f"{column} holds {dtype} values, neither numbers nor categories: turn it into numbers, "
-        "declare it a category (pandas: .astype('category'), polars: .cast(pl.Categorical)), or "
-        "drop it."
-    )
-
-
-# --- targets --------------------------------------------------------------------------------------
 #: Rows below which labels are not looked at: no unbiased measure is defined on fewer.
 FEWEST_ROWS = 4
 #: Levels that a message names.
@@ -149,6 +32,100 @@ _COMPARE_OBJECTS = (
 )
 
 
+def target_array(y: Any) -> np.ndarray:
+    """Target as an array of one or two dimensions, of one type where its values have one."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: these methods are supervised."
+        )
+    array = _as_array(y)
+    refuse_unknown_types(array)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _as_array(y: Any) -> np.ndarray:
+    if sparse.issparse(y):
+        return y.toarray()
+    native = in_narwhals(y, eager_only=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        return _of_series(native)
+    if isinstance(native, nw.DataFrame):
+        columns = [_of_series(series) for series in native.iter_columns()]
+        warn_of_survival(native)
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    try:
+        array = np.asarray(y)  # not a subclass such as np.matrix
+    except ValueError as error:
+        refuse_ragged(error)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return settle(array)
+    return array
+
+
+def _of_series(series: Any) -> np.ndarray:
+    """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
+    refuse_nested(series)
+    gaps = series.dtype.is_integer() and series.null_count() > 0
+    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
+        return series.to_numpy()
+    if series.null_count() == 0 and series.dtype == nw.Boolean:
+        return series.to_numpy().astype(bool, copy=False)
+    if series.null_count() == 0 and series.dtype == nw.String:
+        return np.array(series.to_list(), dtype=str)
+    return settle(object_array(series.to_list()))
+
+
+def declared_categories(y: Any) -> nw.Series[Any] | None:
+    """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
+    native = in_narwhals(y, eager_only=True, allow_series=True)
+    if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
+        native = next(native.iter_columns())
+    declared = isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
+    return native if declared else None
+
+
+def settle(array: np.ndarray) -> np.ndarray:
+    """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    present = [item for item in array if not is_missing(item)]
+    types = {_type_of(item) for item in present}
+    complete = len(present) == len(array)
+    if types <= {int, float} and float in types:
+        return np.array([np.nan if is_missing(item) else item for item in array], dtype=np.float64)
+    if complete and len(types) == 1 and types <= {bool, int, str}:
+        try:
+            return array.astype(types.pop())
+        except OverflowError:
+            raise ValueError(
+                f"The whole number {max(present, key=abs)} takes more than 64 bits: pass labels as "
+                "text, and numbers as floats."
+            ) from None
+    return array
+
+
+def _type_of(item: Any) -> type:
+    """The built-in type that numpy's and Python's own objects share."""
+    families = (
+        (bool, bool | np.bool_),
+        (int, int | np.integer),
+        (float, float | np.floating | Decimal | Fraction),
+    )
+    return next((kind for kind, family in families if isinstance(item, family)), type(item))
+
+
+def missing_rows(array: np.ndarray) -> np.ndarray:
+    """Which rows have no value: NaN or None."""
+    if array.dtype.kind == "f":
+        absent = np.isnan(array)
+    elif array.dtype.kind == "O":
+        absent = np.array([is_missing(item) for item in array.flat]).reshape(array.shape)
+    else:
+        absent = np.zeros(array.shape, dtype=bool)
+    return absent.any(axis=1) if absent.ndim == 2 else absent
+
+
+# --- what is refused, and what is said ------------------------------------------------------------
 def refuse_unknown_types(array: np.ndarray) -> None:
     """Refuse dates, complex numbers, records, and objects that are neither labels nor numbers."""
     kind = array.dtype.kind
