@@ -21,7 +21,6 @@ from depmax.data.reading import (
     aligned,
     read_rows,
     read_training,
-    reads_chunks,
     warn_of_units,
 )
 from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
@@ -221,7 +220,7 @@ class FeatureMap(KernelTransformer):
 
     def _read(self, X: Any) -> Sample:
         """The training rows, with the kernel resolved on them."""
-        if reads_chunks(X) and not self._streams:
+        if is_streamed(X) and not self._streams:
             raise TypeError(
                 f"{type(self).__name__} needs all rows in memory: for a table that is read a chunk "
                 "at a time use NystroemMap or RandomFourier."
