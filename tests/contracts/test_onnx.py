@@ -32,7 +32,16 @@ from depmax import (
 )
 from depmax.evaluation import MLkNN, Prepare, ScreenFirst
 from depmax.extraction import DependenceExtractor
-from depmax.kernels import Columns, Gaussian, Kernel, Laplace, Linear, Polynomial, RidgeKernel
+from depmax.kernels import (
+    Columns,
+    Gaussian,
+    Kernel,
+    Laplace,
+    Linear,
+    Polynomial,
+    RidgeKernel,
+    WeightedSum,
+)
 from depmax.kernels.names import short_names
 from depmax.maps import FeatureMap, KernelMap, NystroemMap, RandomFourier
 from depmax.selection import DependenceSelector
