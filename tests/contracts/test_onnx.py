@@ -183,7 +183,7 @@ COMPOSED: dict[str, Kernel | Any] = {
     "sum": Gaussian(2.0) + Linear(),
     "product": Gaussian(2.0) * Polynomial(3),
     "multiple": 3.0 * Laplace(),
-    "weighted sum": WeightedSum([Gaussian(2.0), Linear(), Laplace()], [0.5, 0.3, 0.0]),
+    "weighted sum": WeightedSum([Gaussian(2.0), Linear(), Laplace()], [0.5, 0.25, 0.0]),
     "weighted features": WeightedSum([Linear(), Linear() * Linear()], [0.25, 0.75]),
     "sum of features": Linear() + 2.0 * Linear(),
     "product of features": Linear() * Linear(),
