@@ -100,8 +100,8 @@ MANY = 1_000_000
 #: Blocks, evenly spread, from which the tails of sources are estimated: 65,536 rows.
 TAIL_BLOCKS = 32
 
-#: Sums over blocks of rows, each of shape (N + q, n).
-Work = Callable[[list[np.ndarray]], np.ndarray]
+#: Sums over a block of rows, of shape (N + q, n).
+Work = Callable[[np.ndarray], np.ndarray]
 
 
 class HeldRows:
@@ -121,7 +121,11 @@ class HeldRows:
         """Sums over all rows."""
         size = -(-len(self._blocks) // PARTS)
         parts = [self._blocks[n : n + size] for n in range(0, len(self._blocks), size)]
-        return reduce(add, map_threads(work, parts, self._n_jobs))
+        return reduce(add, map_threads(partial(_total, work), parts, self._n_jobs))
+
+
+def _total(work: Work, blocks: list[np.ndarray]) -> np.ndarray:
+    return reduce(add, map(work, blocks))
 
 
 class StreamedRows:
@@ -153,7 +157,7 @@ class StreamedRows:
 
 
 def _on_white(work: Work, white: Callable[..., np.ndarray], dtype: Any, *part: Any) -> np.ndarray:
-    return work(_blocks(white(*part), dtype))
+    return _total(work, _blocks(white(*part), dtype))
 
 
 def _precision(size: int) -> np.dtype:
@@ -172,50 +176,47 @@ def _spread(n_rows: int) -> np.ndarray:
     return BLOCK * np.unique(np.linspace(0, last, TAIL_BLOCKS).astype(int))
 
 
-def _products(blocks: list[np.ndarray]) -> np.ndarray:
+def _products(block: np.ndarray) -> np.ndarray:
     """Σ ssᵀ of rows s."""
-    return reduce(add, [block @ block.T for block in blocks])
+    return block @ block.T
 
 
-def _curves(weights: np.ndarray, n_super: int, blocks: list[np.ndarray]) -> np.ndarray:
+def _curves(weights: np.ndarray, n_super: int, block: np.ndarray) -> np.ndarray:
     """Σ tanh(u)sᵀ by rows of weights, in one vector with Σ ±log cosh u over sources and samples.
 
     log cosh u = |u| - log(1 + tanh|u|): one hyperbolic tangent per number, and one logarithm per
     sample, of a product of factors between 1 and 2. The first ``n_super`` sources have heavy tails.
     """
-    count = len(weights)
-    group = 100 if weights.dtype == np.float32 else 1000  # 2^group must not overflow
+    u = weights @ block
+    bend = np.tanh(u)
+    slopes = (bend @ block.T).astype(np.float64)
+    np.abs(u, out=u)
+    np.abs(bend, out=bend)
+    bend += 1.0
     value = 0.0
-    slopes = np.zeros((count, blocks[0].shape[0]))
-    sources = np.empty((count, blocks[0].shape[1]), dtype=weights.dtype)
-    scratch = np.empty_like(sources)
-    for block in blocks:
-        u, bend = sources[:, : block.shape[1]], scratch[:, : block.shape[1]]
-        np.matmul(weights, block, out=u)
-        np.tanh(u, out=bend)
-        slopes += bend @ block.T
-        np.abs(u, out=u)
-        np.abs(bend, out=bend)
-        bend += 1.0
-        for start, stop, sign in ((0, n_super, 1.0), (n_super, count, -1.0)):
-            value += sign * float(u[start:stop].sum(dtype=np.float64))
-            for first in range(start, stop, group):
-                product = np.multiply.reduce(bend[first : min(first + group, stop)], axis=0)
-                value -= sign * float(np.log(product).sum(dtype=np.float64))
+    group = 100 if bend.dtype == np.float32 else 1000  # 2^group must not overflow
+    for start, stop, sign in ((0, n_super, 1.0), (n_super, len(u), -1.0)):
+        value += sign * float(u[start:stop].sum(dtype=np.float64))
+        for first in range(start, stop, group):
+            product = np.multiply.reduce(bend[first : min(first + group, stop)], axis=0)
+            value -= sign * float(np.log(product).sum(dtype=np.float64))
     return np.append(slopes, value)
 
 
-def _bends(weights: np.ndarray, blocks: list[np.ndarray]) -> np.ndarray:
+def _bends(weights: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Σ tanh(u)sᵀ by rows of weights, and in the last column Σ tanh²u."""
-    found = np.zeros((len(weights), len(blocks[0]) + 1))
-    sources = np.empty((len(weights), blocks[0].shape[1]), dtype=weights.dtype)
-    for block in blocks:
-        u = sources[:, : block.shape[1]]
-        np.matmul(weights, block, out=u)
-        np.tanh(u, out=u)
-        found[:, :-1] += u @ block.T
-        found[:, -1] += np.einsum("ij,ij->i", u, u)
-    return found
+    bend = np.tanh(weights @ block)
+    squares = np.einsum("ij,ij->i", bend, bend)
+    return np.column_stack([bend @ block.T, squares]).astype(np.float64)
+
+
+def _tails(weights: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Sums of (a, b, c) = (sech²u, u², u tanh u), and of their products, of shape (4, 3, N)."""
+    u = weights @ block
+    bend = np.tanh(u)
+    parts = np.stack([1.0 - bend**2, u**2, u * bend])
+    sums = parts.sum(axis=2, dtype=np.float64)
+    return np.concatenate([sums[np.newaxis], np.einsum("ain,bin->abi", parts, parts)])
 
 
 # --- densities ------------------------------------------------------------------------------------
@@ -234,17 +235,10 @@ class Evidence:
     def of(cls, weights: np.ndarray, blocks: list[np.ndarray]) -> Evidence:
         """For sources u = weights·s, from some blocks of rows s."""
         n_samples = sum(block.shape[1] for block in blocks)
-        sums, products = np.zeros((3, len(weights))), np.zeros((3, 3, len(weights)))
-        for block in blocks:
-            u = weights @ block
-            bend = np.tanh(u)
-            parts = np.stack([1.0 - bend**2, u**2, u * bend])
-            sums += parts.sum(axis=2, dtype=np.float64)
-            products += np.einsum("ain,bin->abi", parts, parts)
-        means = sums / n_samples
+        means, *products = _total(partial(_tails, weights), blocks) / n_samples
         curvature, power, pull = means
         slopes = np.stack([power, curvature, -np.ones_like(pull)])  # of the value, by each mean
-        covariance = products / n_samples - means[:, None] * means[None, :]
+        covariance = np.array(products) - means[:, None] * means[None, :]
         variance = np.einsum("ai,abi,bi->i", slopes, covariance, slopes)
         error = np.sqrt(np.maximum(variance, 0.0) / n_samples)
         return cls(curvature * power - pull, error, curvature)

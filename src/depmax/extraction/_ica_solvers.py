@@ -203,18 +203,18 @@ def separate(likelihood: Likelihood, start: np.ndarray) -> tuple[np.ndarray, int
 FLAT = 0.05
 
 
-class Preconditioner:
-    """weights(z) = weights(0) + P z with P Pᵀ close to the inverse of the second derivatives.
+class ScaledLoss:
+    """The loss by z, for weights = centre + P z with P Pᵀ near the inverse second derivatives.
 
-    z has the shape of the weights. Rows of features are scaled; discarded rows change relative to
-    W, where the second derivatives couple the pairs (i, j) and (j, i) alone.
+    z has as many numbers as the weights. Rows of features are scaled; discarded rows change
+    relative to W, where the second derivatives couple the pairs (i, j) and (j, i) alone.
     """
 
     def __init__(
         self, likelihood: Likelihood, weights: np.ndarray, states: np.ndarray, evidence: Evidence
     ) -> None:
-        self._centre, self._n_kept = weights, likelihood.n_components
-        kept = self._n_kept
+        self._likelihood, self._centre, self._states = likelihood, weights, states
+        self._n_kept = kept = likelihood.n_components
         bend = np.maximum(1.0 + states * evidence.curvature, FLAT)  # E[φ'(u)], shape (N,)
         self._row_scale = 1.0 / np.sqrt(bend[:kept, np.newaxis])
         self._basis, _ = likelihood.published(weights)  # W, shape (N, N)
@@ -238,13 +238,13 @@ class Preconditioner:
         change[kept:, :size] = self._relative(z[kept:, :size]) @ self._basis
         return self._centre + change
 
-    def slopes(self, gradient: np.ndarray) -> np.ndarray:
-        """Gradient by z from the gradient by weights."""
+    def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss at z and its gradient, Pᵀ of that by the weights."""
         kept, size = self._n_kept, len(self._basis)
-        by_z = np.zeros_like(gradient)
-        by_z[:kept] = gradient[:kept] * self._row_scale
-        by_z[kept:, :size] = self._relative(gradient[kept:, :size] @ self._basis.T)
-        return by_z
+        value, slopes = self._likelihood.loss(self.weights(z), self._states)
+        slopes[:kept] *= self._row_scale
+        slopes[kept:, :size] = self._relative(slopes[kept:, :size] @ self._basis.T)
+        return value, slopes.ravel()
 
     def _relative(self, change: np.ndarray) -> np.ndarray:
         """The scale of entries beside features, and the symmetric root on other pairs."""
@@ -317,11 +317,10 @@ class QuasiNewton:
         n_iter, n_passes, problem = 0, 1, None
         most = (2 if likelihood.rows.is_streamed else 20) * self.max_iter  # evaluations
         for attempt in count():
-            scaled = Preconditioner(likelihood, weights, states, evidence)
+            loss = ScaledLoss(likelihood, weights, states, evidence)
             found = optimize.minimize(
-                _loss,
+                loss,
                 np.zeros(weights.size),
-                args=(likelihood, scaled, states),
                 jac=True,
                 method="L-BFGS-B",
                 options={
@@ -332,7 +331,7 @@ class QuasiNewton:
                     "ftol": 0.0 if double else SINGLE_CHANGE,
                 },
             )
-            weights = scaled.weights(found.x)
+            weights = loss.weights(found.x)
             evidence = likelihood.evidence(weights)
             n_iter, n_passes = n_iter + int(found.nit), n_passes + int(found.nfev) + 1
             steepest = float(np.abs(found.jac).max())
@@ -355,13 +354,6 @@ class QuasiNewton:
         matrix, _ = likelihood.published(weights)
         value = 0.5 * likelihood.alpha * float((matrix**2).sum()) - float(found.fun)
         return Solution(weights, states, value, n_iter, n_passes, problem), evidence
-
-
-def _loss(
-    z: np.ndarray, likelihood: Likelihood, scaled: Preconditioner, states: np.ndarray
-) -> tuple[float, np.ndarray]:
-    value, gradient = likelihood.loss(scaled.weights(z), states)
-    return value, scaled.slopes(gradient).ravel()
 
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}

@@ -34,14 +34,14 @@ class UnmixingExtractor(DependenceExtractor):
     n_init: int = 1
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
-    verbose = 0  # a parameter of ICAFX alone
+    init, verbose = "regression", 0  # parameters of ICAFX alone
 
     _nested: ClassVar[bool] = False
     _declared: ClassVar = {"n_init": integer(1)}
 
-    def _starts(self, likelihood: Likelihood, *, regression: bool = True) -> list[np.ndarray]:
-        """Where the solver starts, as ``n_init`` and ``random_state`` say."""
-        rng = check_random_state(self.random_state)
+    def _starts(self, likelihood: Likelihood) -> list[np.ndarray]:
+        """Where the solver starts, as ``init``, ``n_init`` and ``random_state`` say."""
+        rng, regression = check_random_state(self.random_state), self.init == "regression"
         return [*starts(likelihood, int(self.n_init), rng, regression=regression)]
 
     def _solutions(self, likelihood: Likelihood, tried: Iterable[np.ndarray]) -> list[Solution]:

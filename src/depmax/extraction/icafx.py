@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -268,65 +267,51 @@ class ICAFX(UnmixingExtractor):
         return Likelihood(rows, residuals, min(size, count), alpha)
 
     def _best_model(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
-        """The model with as many features as requested, or with the smallest BIC."""
-        if self.init == "random" and self.n_components != "bic":  # as published
-            return likelihood, self._climb(likelihood)
-        m = likelihood.rows.n_samples
+        """The model with as many features as requested, or with the smallest BIC.
+
+        The likelihood has many local maxima. So models with 1, 2, … features start from the one
+        before, with one more feature, than which they are never less likely; and from the model in
+        which the target moves all sources, where these are separated: those that it moves most
+        become the features.
+        """
+        by_bic = self.n_components == "bic"
+        if self.init == "random" and not by_bic:  # as published
+            return likelihood, self._climb(likelihood, self._starts(likelihood))
+        size, m = likelihood.n_inputs, likelihood.rows.n_samples
         price = likelihood.n_targets * np.log(m)
+        full = likelihood.with_components(size)
+        most_likely = self._climb(full, self._starts(full))
         found: list[tuple[Likelihood, Solution]] = []
         criterion: list[float] = []
-        for count, (model, solution, most_likely) in enumerate(self._growing(likelihood), 1):
-            found.append((model, solution))
-            criterion.append(-2.0 * m * solution.log_likelihood + count * price)
-            # One more would not pay even if it made the model as likely as the most likely one.
-            least = -2.0 * m * most_likely.log_likelihood + (count + 1) * price
-            if self.n_components == "bic" and least >= min(criterion):
-                break
-        if self.n_components != "bic":
-            return found[-1]
-        self.bic_ = np.array(criterion)
-        return found[int(np.argmin(criterion))]
-
-    def _growing(self, likelihood: Likelihood) -> Iterator[tuple[Likelihood, Solution, Solution]]:
-        """Models with 1, 2, … features, the solution of each, and the most likely of all so far.
-
-        The likelihood has many local maxima. So a model starts from the one before, with one more
-        feature, than which it is never less likely; and from the model in which the target moves
-        all sources, where these are separated: those that it moves most become the features.
-        """
-        size = likelihood.n_inputs
-        full = likelihood.with_components(size)
-        most_likely = self._climb(full)
-        before: tuple[Likelihood, Solution] | None = None
         for count in range(1, likelihood.n_components + 1):
             model = likelihood.with_components(count)
             known = [most_likely] if count == size else []
             tried = [the_most_moved(model, most_likely)] if count < size else []
-            if before is None:
-                tried += self._starts(model, regression=self.init == "regression")
-            else:
-                known.append(one_more(*before))
+            if found:
+                known.append(one_more(*found[-1]))
                 tried.append(known[-1].weights)
+            else:
+                tried += self._starts(model)
             best = self._climb(model, tried, known)
             most_likely = best_of([most_likely, best])
-            before = model, best
-            yield model, best, most_likely
+            found.append((model, best))
+            criterion.append(-2.0 * m * best.log_likelihood + count * price)
+            # One more would not pay even if it made the model as likely as the most likely one.
+            least = -2.0 * m * most_likely.log_likelihood + (count + 1) * price
+            if by_bic and least >= min(criterion):
+                break
+        if not by_bic:
+            return found[-1]
+        self.bic_ = np.array(criterion)
+        return found[int(np.argmin(criterion))]
 
     def _climb(
-        self,
-        likelihood: Likelihood,
-        tried: Sequence[np.ndarray] = (),
-        known: Sequence[Solution] = (),
+        self, likelihood: Likelihood, tried: list[np.ndarray], known: list[Solution] | None = None
     ) -> Solution:
-        """The most likely of solutions that are known and of those that the solver finds.
-
-        Without either, from the starts that the parameters name.
-        """
-        if not (tried or known):
-            tried = self._starts(likelihood, regression=self.init == "regression")
+        """The most likely of solutions that are known and of those that the solver finds."""
         found = self._solutions(likelihood, tried)
         self.n_passes_ += sum(solution.n_passes for solution in found)
-        return best_of([*known, *found])
+        return best_of([*(known or []), *found])
 
     @property
     def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here

@@ -36,8 +36,6 @@ def write_file(model: Any, path: str | Path) -> None:
         "names": [str(name) for name in getattr(model, "feature_names_in_", ())],
         "categories": {str(c): list(levels) for c, levels in model.categories_.items()},
     }
-    if "decoder" in networks:
-        about["n_outputs"] = int([*model.decoder_.parameters()][-1].shape[0])
     arrays = {
         "about": np.array(json.dumps(about)),
         "mean": model._mean,
@@ -120,8 +118,9 @@ def _rebuilt(cls: Any, about: dict[str, Any], contents: dict[str, np.ndarray], m
     # without memory: the sizes in the description may be anything, those of the weights are there
     with torch.device("meta") if not about["own_module"] else nullcontext():
         modules = model._networks(len(contents["mean"]))
-        if "n_outputs" in about:
-            model.decoder_ = model._decoder(modules[0], about["n_outputs"]).eval()
+        if "weights/decoder/0.bias" in contents:
+            n_outputs = len(contents["weights/decoder/0.bias"])  # of a supervised one
+            model.decoder_ = model._decoder(modules[0], n_outputs).eval()
     weights = {
         name.removeprefix("weights/").replace("/", ".", 1): torch.as_tensor(value)
         for name, value in contents.items()

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, number, one_of
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.data import Target, read_target
+from depmax.data import read_target
 from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import target_sample, warn_of_unlabeled
 from depmax.data.target import marks_unlabeled
@@ -55,7 +55,7 @@ class LabelledTarget:
         rows = np.flatnonzero(target.labelled)
         if len(rows) == 0:
             raise ValueError("y has no labelled row: at least four are needed.")
-        known = Target(target.kind, target.values[rows], np.ones(len(rows), dtype=bool))
+        known = target.take(rows)
         require_two_values(known, "nothing can depend on a constant")
         sample = target_sample(known, target_kernel)
         width = sample.n_coordinates
