@@ -12,7 +12,7 @@ from depmax._parameters import number
 from depmax.algebra import leading
 from depmax.data.sample import Sample
 from depmax.extraction import SparseKernelPLS
-from depmax.extraction.sparse_kernel_pls import CachedProducts
+from depmax.extraction.sparse_kernel_pls import KernelProducts
 
 #: Precision of the ε-insensitive regression, for a kernel and a target of about 1.
 TOLERANCE = 1e-6
@@ -56,8 +56,8 @@ class SupportVectorPLS(SparseKernelPLS):
     def _pairs_held(self, data: Sample) -> float:
         return MATRICES * data.n_samples**2
 
-    def _products(self, data: Sample) -> CachedProducts:
-        return CachedProducts(np.arange(data.n_samples), data.gram())
+    def _products(self, samples: Sample) -> KernelProducts:
+        return KernelProducts(samples, np.arange(samples.n_samples), samples.gram())
 
     def _chosen(self, products: Any, left: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         return supported(products.columns, left, float(self.nu), float(self.C))

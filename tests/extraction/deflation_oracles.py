@@ -20,7 +20,7 @@ def deflated(matrix, feature):
     return matrix - np.outer(feature, feature @ matrix) / (feature @ feature)
 
 
-def sparse_features(K, y, n_features, method, sparsity=1, center=True):
+def sparse_features(K, y, n_features, method, sparsity=1, center=True, candidates=None):
     """SMA or SMC by enumeration of all subsets of kernel columns; β and the features."""
     m = len(K)
     Y = coded_target(y).values
@@ -31,10 +31,11 @@ def sparse_features(K, y, n_features, method, sparsity=1, center=True):
     betas, features = [], []
     for _ in range(n_features):
         best = (-np.inf, None)
-        for members in itertools.combinations(range(m), sparsity):
-            E = np.eye(m)[:, list(members)]
-            metric = E.T @ (left.T @ left if method == "sma" else K) @ E
-            cross = E.T @ left.T @ residual
+        sizes, covariances = left.T @ left if method == "sma" else K, left.T @ residual
+        rows = range(m) if candidates is None else candidates
+        for members in map(list, itertools.combinations(rows, sparsity)):
+            E = np.eye(m)[:, members]
+            metric, cross = sizes[np.ix_(members, members)], covariances[members]
             values = linalg.eigvalsh(metric)
             if values[0] <= 1e-10 * values[-1] or values[-1] <= 1e-12:
                 continue

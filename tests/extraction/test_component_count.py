@@ -13,6 +13,7 @@ from depmax.kernels import Gaussian
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 4))
+MANY = rng.normal(size=(20, 9))  # nine outputs
 Y = X[:, :3] * [3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(20, 3))  # three outputs
 
 
@@ -38,8 +39,7 @@ def test_more_than_the_columns_or_rows_is_refused() -> None:
 
 def test_what_nobody_asked_for_is_cut_to_what_is_possible() -> None:
     """A share looks at as many directions as outputs, at most at as many as there are columns."""
-    many = np.random.default_rng(1).normal(size=(20, 9))
-    assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, many).n_components_ == 4
+    assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, MANY).n_components_ == 4
     assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, Y).n_components_ == 3
     assert HBFE("auto").fit(X, Y).n_components_ <= 4
 

@@ -24,7 +24,7 @@ from depmax import (
     scan,
 )
 from depmax.algebra import space as precision
-from depmax.algebra.deflation.criteria import LOSSES
+from depmax.algebra.losses import LOSSES
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 from tests.extraction.deflation_oracles import gaussian_gram, up_to_sign

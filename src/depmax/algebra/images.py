@@ -1,149 +1,176 @@
-"""Samples in feature space, seen through products only: in the primal or in the dual."""
+"""Samples in feature space, seen through products only: in the primal, the dual, or one by one."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from depmax.algebra.examples import Examples
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
-from depmax.algebra.space import Space, precision_of
-from depmax.data.sample import Sample
+from depmax.algebra.space import Space
+from depmax.data.sample import Sample, in_double
+from depmax.kernels import Capabilities
+from depmax.kernels.kernel import Kernel
 
 
-class Images(Protocol):
-    """Φ of m samples. A direction u is given by its weights: u itself, or β with u = Φᵀβ."""
-
-    n_samples: int
-    width: int  # number of weights of a direction
-    dual: bool
-
-    @property
-    def variance(self) -> float:
-        """Σ‖φ(x_i) - mean‖², or about zero without centring."""
-
-    def pull(self, values: np.ndarray) -> np.ndarray:
-        """Weights of the directions ΦᵀV for V of shape (m, r) that centring leaves as it is."""
-
-    def push(self, weights: np.ndarray) -> np.ndarray:
-        """ΦU of shape (m, r), up to a constant in every column if there is centring."""
-
-    def inner(self, weights: np.ndarray) -> np.ndarray:
-        """UᵀU of shape (r, r), measured in feature space."""
-
-    def square(self, weights: np.ndarray, image: np.ndarray) -> float:
-        """‖u‖² of one direction with the image Φu."""
-
-    def reach(self, weights: np.ndarray) -> float:
-        """What ‖Φu‖ cannot exceed, given the weights of u: the scale of its rounding errors."""
-
-    def example(self, index: int) -> np.ndarray:
-        """Weights of the direction of one sample, of shape (width,)."""
-
-    def columns(self, indices: np.ndarray) -> np.ndarray:
-        """Kernel values of all samples with some, of shape (m, len(indices))."""
-
-    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
-        """Features of new rows for these weights; ``offset`` belongs to what ``push`` gives."""
-
-
-class FeatureImages:
-    """The primal: the exact features of a kernel, about their mean; sparse ones stay sparse.
+class CentredKernel(Kernel):
+    """<φ(x) - μ, φ(z) - μ> for the exact features φ of a kernel; sparse ones stay sparse.
 
     Parameters
     ----------
-    side : Sample
-        With a kernel that has features.
-    center : bool
-        Without centring the mean is zero.
-    hold : bool
-        Whether features are made once and kept, where the rows are in memory: for methods that
-        visit the samples many times.
+    kernel : Kernel
+        Resolved, with features.
+    mean : ndarray of shape (D,)
+        μ.
     """
 
-    dual = False
-
-    def __init__(self, side: Sample, *, center: bool = True, hold: bool = False) -> None:
-        self.side = side
-        self.n_samples = side.n_samples
-        self.width = int(side.n_coordinates or 0)
-        if hold and side.is_in_memory:
-            phi = side.coordinates(slice(None))
-            self.space = Space.of_array(phi, precision_of(side), center=center, mass=side.mass)
-        else:
-            self.space = Space.of_sample(side, center=center)
+    def __init__(self, kernel: Kernel, mean: np.ndarray) -> None:
+        self.kernel = kernel
+        self.mean = mean
 
     @property
-    def mean(self) -> np.ndarray:
-        """Mean of the features, of shape (D,); zero without centring."""
-        return self.space.mean
+    def capabilities(self) -> Capabilities:
+        """Reads what the kernel reads."""
+        inner = self.kernel.capabilities
+        return Capabilities(vector_input=inner.vector_input, sparse=inner.sparse)
 
-    @property
-    def lean(self) -> np.ndarray:
-        """Σ ‖φ - mean‖²(φ - mean), of shape (D,)."""
-        return self.space.lean
+    def _read(self, X: Any) -> Any:
+        return X  # the features of the kernel read it
 
-    @property
-    def variance(self) -> float:
-        """Σ‖φ - mean‖²."""
-        return self.space.variance
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        left = self._about_mean(X)
+        right = left if X is Z else self._about_mean(Z)
+        if not sparse.issparse(left):
+            return left @ right.T
+        values: np.ndarray = (left @ right.T).toarray()
+        values -= (left @ self.mean)[:, np.newaxis]
+        values -= right @ self.mean
+        values += self.mean @ self.mean
+        return values
 
-    def pull(self, values: np.ndarray) -> np.ndarray:
-        """ΦᵀV of shape (D, r)."""
-        return self.space.cross(values)
+    def _diag(self, X: Any) -> np.ndarray:
+        phi = self._about_mean(X)
+        if not sparse.issparse(phi):
+            return np.einsum("ij,ij->i", phi, phi)
+        squares = np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
+        return squares - 2 * (phi @ self.mean) + self.mean @ self.mean
 
-    def push(self, weights: np.ndarray) -> np.ndarray:
-        """ΦU minus its means."""
-        return self.space.features(weights)
-
-    def inner(self, weights: np.ndarray) -> np.ndarray:
-        """UᵀU."""
-        return weights.T @ weights
-
-    def square(self, weights: np.ndarray, image: np.ndarray) -> float:
-        """uᵀu."""
-        return float(weights @ weights)
-
-    def reach(self, weights: np.ndarray) -> float:
-        """√Σ‖φ‖²‖u‖."""
-        return float(np.sqrt(self.variance) * np.linalg.norm(weights))
-
-    def example(self, index: int) -> np.ndarray:
-        """The features of one sample, about the mean."""
-        return self._take(np.array([index]))[0]
-
-    def columns(self, indices: np.ndarray) -> np.ndarray:
-        """Inner products of the features, about the mean."""
-        return self.push(self._take(indices).T)
-
-    def covariances(self, directions: np.ndarray) -> np.ndarray:
-        """SP."""
-        return self.space.scatter @ directions
-
-    def project(self, weights: np.ndarray, offset: np.ndarray | float = 0.0) -> Projection:
-        """Product with the features."""
-        return FeatureProjection(
-            self.side.kernel, weights, np.broadcast_to(offset, weights.shape[1:]).copy(), self.mean
-        )
-
-    def _take(self, indices: np.ndarray) -> np.ndarray:
-        phi = dense(self.side.coordinates(indices))
+    def _about_mean(self, X: Any) -> Any:
+        """Dense features minus the mean; sparse features as they are."""
+        phi = self.kernel.features(in_double(X))
+        if sparse.issparse(phi):
+            return phi.astype(np.float64)
         return np.asarray(phi, dtype=np.float64) - self.mean
 
 
-class GramImages:
-    """The dual: the kernel matrix; weights β of a direction are those of the samples."""
+@dataclass(frozen=True)
+class Examples:
+    """Samples each of which is a direction, φ(x_i) - μ, or φ(x_i) where μ is not at hand.
 
-    dual = True
+    Centring in feature space makes the answer independent of where the origin is. With exact
+    features (the linear kernel, maps) it costs one product. For other kernels every new row would
+    have to be compared with all training rows: directions are then measured from the origin.
+    """
 
-    def __init__(self, side: Sample, *, center: bool) -> None:
-        self._examples = Examples.of(side, center=center)
-        self.n_samples = self.width = side.n_samples
-        self.gram = self._examples.side.gram()
-        mean = self.gram.sum() / self.n_samples if center else 0.0
-        self.variance = float(np.trace(self.gram) - mean)
+    data: Sample  # the samples, with the kernel of the centred directions
+    kernel: Kernel  # as the user gave it, resolved
+    mean: np.ndarray | None  # μ of shape (D,)
+
+    @classmethod
+    def of(cls, data: Sample, *, center: bool) -> Examples:
+        """All samples."""
+        if not (center and data.kernel.has_features):
+            return cls(data, data.kernel, None)
+        mean = Space.of_sample(data).mean
+        centred = replace(data, kernel=CentredKernel(data.kernel, mean)).in_double()
+        return cls(centred, data.kernel, mean)
+
+    def project(self, indices: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Features of new rows along Σ β_i(φ(x_i) - μ), for β of shape (len(indices), k)."""
+        chosen = self.data.take(indices)
+        if self.mean is None:
+            return SampleProjection(chosen.reference(), weights, offset)
+        phi = self.kernel.features(chosen.rows)
+        if sparse.issparse(phi):
+            if not self.kernel.capabilities.is_linear:  # features may be too many to have weights
+                return SampleProjection(chosen.reference(), weights, offset)
+            directions = phi.T @ weights - np.outer(self.mean, weights.sum(axis=0))
+        else:
+            directions = (phi - self.mean).T @ weights
+        return FeatureProjection(self.kernel, directions, offset, self.mean)
+
+
+class Primal:
+    """Samples as the exact features of a kernel, about their mean; sparse ones stay sparse.
+
+    A direction is its weights u of shape (D,). Rows are multiplied by the roots of how many samples
+    each stands for.
+    """
+
+    dual: ClassVar[bool] = False
+
+    def __init__(self, data: Sample, *, center: bool) -> None:
+        self.data = data
+        self.space = Space.held(data, center=center)
+        self.roots = _roots(data)
+        self.width = self.space.dimension
+        self.variance = self.space.variance
+
+    def pull(self, values: np.ndarray) -> np.ndarray:
+        """ΦᵀV of shape (D, r)."""
+        return self.space.cross(self.roots * values, weighted=False)
+
+    def push(self, weights: np.ndarray) -> np.ndarray:
+        """ΦU of shape (m, r)."""
+        images: np.ndarray = self.roots * self.space.features(weights)
+        return images
+
+    def inner(self, weights: np.ndarray) -> np.ndarray:
+        """UᵀU of shape (r, r)."""
+        return weights.T @ weights
+
+    def square(self, weights: np.ndarray, image: np.ndarray) -> float:
+        """‖u‖² of one direction with the image Φu."""
+        return float(weights @ weights)
+
+    def reach(self, weights: np.ndarray) -> float:
+        """√Σ‖φ‖²‖u‖, which ‖Φu‖ cannot exceed: the scale of its rounding errors."""
+        return float(np.sqrt(self.variance) * np.linalg.norm(weights))
+
+    def examples(self, indices: np.ndarray) -> np.ndarray:
+        """Weights of the directions of some samples, of shape (D, len(indices))."""
+        phi = np.asarray(dense(self.data.coordinates(indices)), dtype=np.float64)
+        return (phi - self.space.mean).T
+
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Kernel values of all samples with some, of shape (m, len(indices))."""
+        return self.push(self.examples(indices))
+
+    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Features of new rows; ``offset`` belongs to what ``push`` gives."""
+        return FeatureProjection(self.data.kernel, weights, offset, self.space.mean)
+
+
+class Dual:
+    """Samples as rows of the kernel matrix; a direction u = Φᵀβ is its weights β of shape (m,).
+
+    The methods are those of ``Primal``; centring is left to features without a constant part.
+    """
+
+    dual: ClassVar[bool] = True
+
+    def __init__(self, data: Sample, *, center: bool) -> None:
+        self._examples = Examples.of(data, center=center)
+        self.roots = _roots(data)
+        gram = self._examples.data.gram()
+        self.gram = gram if data.mass is None else self.roots * gram * self.roots.T
+        self.width = data.n_samples
+        self.variance = float(np.trace(self.gram))
+        if center:
+            self.variance -= (self.roots.T @ self.gram @ self.roots).item() / data.total
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """V itself: the direction ΦᵀV has the weights V."""
@@ -165,11 +192,11 @@ class GramImages:
         """Tr K‖β‖."""
         return float(self.variance * np.linalg.norm(weights))
 
-    def example(self, index: int) -> np.ndarray:
-        """The unit vector of one sample."""
-        unit = np.zeros(self.n_samples)
-        unit[index] = 1.0
-        return unit
+    def examples(self, indices: np.ndarray) -> np.ndarray:
+        """Unit vectors."""
+        units = np.zeros((self.width, len(indices)))
+        units[indices, np.arange(len(indices))] = 1.0
+        return units
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns of K."""
@@ -178,40 +205,25 @@ class GramImages:
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Product with the kernel values of those training rows that have weights."""
         used = np.flatnonzero(weights.any(axis=1))
-        return self._examples.project(used, weights[used], offset)
+        return self._examples.project(used, (self.roots * weights)[used], offset)
 
 
-class CountedImages(GramImages):
-    """The dual of samples that stand for several each: W^½HKHᵀW^½ is the kernel matrix.
-
-    Values at the samples are multiplied by the roots of the masses W, weights β are those of
-    W^½(φ - μ), and nothing is left to centre.
-    """
-
-    def __init__(self, side: Sample, mass: np.ndarray) -> None:
-        self.n_samples = self.width = side.n_samples
-        self._side, self._roots = side, np.sqrt(mass)
-        self._shares = mass / mass.sum()
-        gram = side.gram()
-        self._mean = self._shares @ gram  # ⟨μ, φ⟩ of every sample
-        centred = gram - self._mean - self._mean[:, np.newaxis] + self._mean @ self._shares
-        self.gram = self._roots[:, np.newaxis] * centred * self._roots
-        self.variance = float(np.trace(self.gram))
-
-    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
-        """Product with the kernel values of the training rows."""
-        own = self._roots[:, np.newaxis] * weights
-        own -= np.outer(self._shares, own.sum(axis=0))
-        return SampleProjection(self._side.reference(), own, offset + self._mean @ own)
+Images = Primal | Dual
 
 
-def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
-    """The samples for methods that visit them many times, in the primal or in the dual."""
-    if dual is False and not side.has_features:
+def images_of(data: Sample, *, center: bool, dual: bool | None = None) -> Images:
+    """Samples for methods that visit them many times, by default in the primal if they can."""
+    if dual is False and not data.has_features:
         raise ValueError(
-            f"dual=False needs the features of the kernel, which {side.kernel!r} does not have: "
+            f"dual=False needs the features of the kernel, which {data.kernel!r} does not have: "
             "use dual=True or kernel='linear', or pass a map such as NystroemMap as the kernel."
         )
-    if side.has_features if dual is None else not dual:
-        return FeatureImages(side, center=center, hold=True)
-    return GramImages(side, center=center)
+    in_features = data.has_features if dual is None else not dual
+    return (Primal if in_features else Dual)(data, center=center)
+
+
+def _roots(data: Sample) -> np.ndarray:
+    """√ of how many samples each stands for, of shape (m, 1)."""
+    mass = np.ones(data.n_samples) if data.mass is None else data.mass
+    roots: np.ndarray = np.sqrt(mass)[:, np.newaxis]
+    return roots

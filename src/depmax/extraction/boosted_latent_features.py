@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from depmax._parameters import one_of
-from depmax.algebra.deflation.criteria import LOSSES, boosted
-from depmax.algebra.deflation.steps import deflate
-from depmax.algebra.images import images_of
+from depmax.algebra.deflation import boosted, deflate
+from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, CodedTarget
-from depmax.extraction._fitting.deflation import of_images
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.deflation import deflated
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import LossPredictor
 from depmax.kernels import KernelLike
@@ -109,22 +107,7 @@ class BoostedLatentFeatures(LossPredictor):
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None
-        images, loss = images_of(data, center=True), LOSSES[self.loss]
-        values = seen_by(self.loss, answer.coded, type(self).__name__)
-        directions, found = deflate(
-            images, values, boosted(loss), count, center=True, scale="feature"
+        criterion, values = partial(boosted, loss=LOSSES[self.loss]), self._seen(answer.coded)
+        return deflated(
+            self, data, answer, *deflate(data, values, criterion, count, scale="feature")
         )
-        return of_images(self, data, answer, images, directions, found)
-
-
-def seen_by(loss: str, target: CodedTarget | None, owner: str) -> np.ndarray:
-    """The target as a loss reads it: -1 and +1 for those of margins, which need classes."""
-    assert target is not None
-    if not LOSSES[loss].margins:
-        return np.asarray(target.values - target.shift)
-    if target.kind not in ("classes", "multilabel"):
-        raise ValueError(
-            f"loss={loss!r} of {owner} needs classes, but y holds numbers (Unknown label type: "
-            "continuous): use 'least_squares' or 'absolute', or cut y into classes."
-        )
-    return target.signs

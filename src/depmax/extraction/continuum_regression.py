@@ -10,8 +10,7 @@ from scipy import linalg, optimize
 
 from depmax._parameters import check_parameters, number
 from depmax.algebra import leading
-from depmax.algebra.deflation.criteria import pca, pls
-from depmax.algebra.deflation.steps import Residual, Scale
+from depmax.algebra.deflation import Residual, Scale, pca, pls
 
 #: Values of the ridge at which the criterion of continuum regression is looked at before the best
 #: one is refined: it can have several maxima.
@@ -74,10 +73,8 @@ class ContinuumRegression:
             return pca(residual)
         if pls(residual) is None:  # nothing left to explain
             return None
-        axes = _principal_axes(residual)
-        cross = axes.cross / linalg.norm(axes.cross)  # S = XᵀY in the axes
-        values = axes.values / axes.values[0]
-        return axes.vectors @ self._best(values, cross)
+        values, vectors, cross = _principal_axes(residual)  # S = XᵀY in the axes
+        return vectors @ self._best(values / values[0], cross / linalg.norm(cross))
 
     def _best(self, values: np.ndarray, cross: np.ndarray) -> np.ndarray:
         """Weights u of the principal axes, with variances ``values``, the largest 1.
@@ -111,25 +108,23 @@ class ContinuumRegression:
         return direction(float(refined.x))
 
 
-@dataclass(frozen=True)
-class _Axes:
-    """Eigenvectors of X_jᵀX_j that have variance."""
+def _principal_axes(residual: Residual) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvectors of X_jᵀX_j that have variance.
 
-    values: np.ndarray  # eigenvalues in falling order, shape (n,)
-    vectors: np.ndarray  # from axes to weights of a direction, shape (width, n)
-    cross: np.ndarray  # covariance of each axis with what is left of the target, shape (n, r)
-
-
-def _principal_axes(residual: Residual) -> _Axes:
-    eye, left = np.eye(residual.images.width), residual.left_target
-    if residual.dual:  # (I - Π)K(I - Π) = QΛQᵀ: axes are Φᵀ(I - Π)QΛ^(-½)
-        square = residual.push(residual.pull(eye))
-    else:
-        square = residual.pull(residual.push(eye))
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Eigenvalues in falling order.
+    vectors : ndarray of shape (width, n)
+        From axes to weights of a direction.
+    cross : ndarray of shape (n, r)
+        Covariance of each axis with what is left of the target.
+    """
+    square, left = residual.square(np.eye(residual.images.width)), residual.left_target
     values, vectors = linalg.eigh((square + square.T) / 2)
     kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
     values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
-    if residual.dual:
+    if residual.dual:  # (I - Π)K(I - Π) = QΛQᵀ: axes are Φᵀ(I - Π)QΛ^(-½)
         roots = np.sqrt(values)
-        return _Axes(values, vectors / roots, roots[:, np.newaxis] * (vectors.T @ left))
-    return _Axes(values, vectors, vectors.T @ residual.pull(left))
+        return values, vectors / roots, roots[:, np.newaxis] * (vectors.T @ left)
+    return values, vectors, vectors.T @ residual.pull(left)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import one_of
-from depmax.algebra.deflation.criteria import (
-    LOSSES,
+from depmax.algebra.deflation import (
+    Criterion,
+    Scale,
     boosted,
+    deflate,
     pca,
     pls,
     skfa,
@@ -18,8 +21,7 @@ from depmax.algebra.deflation.criteria import (
     smc,
     sparse_boosted,
 )
-from depmax.algebra.deflation.steps import Criterion, Scale, deflate
-from depmax.algebra.images import images_of
+from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
 from depmax.extraction._fitting.deflation import (
@@ -27,8 +29,8 @@ from depmax.extraction._fitting.deflation import (
     FIRST_RUN,
     NONE,
     coded_answer,
+    deflated,
     gram_values,
-    of_images,
 )
 from depmax.extraction._fitting.found import Found
 from depmax.extraction.extractor import DependenceExtractor
@@ -74,7 +76,7 @@ class DeflationFeatures(DependenceExtractor):
         :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
         and "pca".
 
-        A callable takes a :class:`depmax.algebra.deflation.steps.Residual` and returns u_j of shape
+        A callable takes a :class:`depmax.algebra.deflation.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its
         features are not rescaled, unless it has an attribute ``scale``, ``"direction"`` or
         ``"feature"``, which then gets length 1. With ``supervised = True`` it asks for a target.
@@ -161,27 +163,26 @@ class DeflationFeatures(DependenceExtractor):
         return coded_answer(coded_target(y)) if self._supervised or y is not None else None
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        center, target = bool(self.center), None if answer is None else answer.coded
-        images = images_of(data, center=center, dual=self.dual)
-        criterion, scale, values = self._chosen(target)
-        directions, found = deflate(images, values, criterion, count, center=center, scale=scale)
-        kept = of_images(self, data, answer, images, directions, found)
+        criterion, scale, values = self._chosen(None if answer is None else answer.coded)
+        center = bool(self.center)
+        made = deflate(data, values, criterion, count, center=center, dual=self.dual, scale=scale)
+        found = deflated(self, data, answer, *made)
         # a sample, chosen without a target, points to itself
-        return kept.turned(kept.turns) if self.criterion == "skfa" else kept
+        return found.turned(found.turns) if self.criterion == "skfa" else found
 
     def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
+        """The criterion, how long it makes directions, and the target as it sees it."""
         values = None if target is None else target.values
-        numbers = target is not None and target.kind in ("numbers", "multioutput")
-        if numbers and self.center and isinstance(self.criterion, str):
-            assert target is not None
-            values = target.centred
         if not isinstance(self.criterion, str):
             return self.criterion, getattr(self.criterion, "scale", "given"), values
+        numbers = target is not None and target.kind in ("numbers", "multioutput")
+        if numbers and self.center:
+            values = target.centred  # type: ignore[union-attr]  # there are numbers
         if self.criterion in _NAMED:
             return *_NAMED[self.criterion], values
         assert target is not None
         loss = LOSSES["absolute" if numbers else "logistic"]
-        criterion = _BOOSTED[self.criterion](loss)
+        criterion = partial(_BOOSTED[self.criterion], loss=loss)
         return criterion, "feature", values if numbers else target.signs
 
     def _check_parameters(self) -> None:

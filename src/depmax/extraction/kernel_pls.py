@@ -10,15 +10,13 @@ from scipy import linalg, sparse
 
 from depmax._threads import small_problems
 from depmax.algebra import Form, Space, leading
-from depmax.algebra.deflation.criteria import pls
-from depmax.algebra.deflation.steps import deflate
-from depmax.algebra.images import CountedImages, Images, images_of
+from depmax.algebra.deflation import deflate, pls
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import deflated, of_images
+from depmax.extraction._fitting.deflation import deflated
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
 from depmax.extraction._fitting.sums import SumsExtractor
@@ -148,19 +146,7 @@ def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int
         return _of_moments(model, data, answer, count)
     if is_linear(model):
         require_finite_rows(model, data.rows)
-    if data.mass is None:
-        images: Images = images_of(data, center=True)
-        directions, found = deflate(images, target.centred, pls, count, center=True)
-        return of_images(model, data, answer, images, directions, found)
-    # a row that stands for several: rows of X and Y times the root of how many
-    roots = np.sqrt(data.mass)[:, np.newaxis]
-    images = CountedImages(data, data.mass)
-    directions, found = deflate(images, roots * target.centred, pls, count, center=False)
-    if found.count == 0:
-        projection = images.project(directions, np.zeros(0))
-    else:
-        projection = images.project(found.conjugate(directions), found.offset)
-    return deflated(model, data, answer, projection, found.features / roots)
+    return deflated(model, data, answer, *deflate(data, target.centred, pls, count))
 
 
 def _is_narrow(data: Sample, n_components: int) -> bool:

@@ -13,7 +13,8 @@ from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_classes
+from depmax.extraction._fitting.answer import Answer, coded_classes
+from depmax.extraction._fitting.deflation import coded_answer
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_classifier
 from depmax.extraction._fitting.sums import SumsExtractor
@@ -136,16 +137,13 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
         """One class per row."""
         return as_classifier(super().__sklearn_tags__(), multi_label=False)
 
-    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
         target = read_target(y)
         if target.is_streamed:
-            return coded_classes(target)
-        return coded_classes(self._labels(y), mass, like=y)
+            return coded_answer(coded_classes(target))
+        return coded_answer(coded_classes(self._batch_labels(y), mass, like=y))
 
     def _batch_labels(self, y: Any) -> np.ndarray:
-        return self._labels(y)
-
-    def _labels(self, y: Any) -> np.ndarray:
         """One label per row, of any type."""
         target = read_target(y)
         if target.values.ndim == 2 and target.values.shape[1] > 1:

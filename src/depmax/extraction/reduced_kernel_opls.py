@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from depmax._parameters import integer
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
-from depmax.algebra.examples import Examples
+from depmax.algebra.images import Examples
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
@@ -117,7 +117,7 @@ class ReducedKernelOPLS(FeaturePredictor):
         assert answer.coded is not None
         indices = self._drawn(data.n_samples)
         examples, precision = Examples.of(data, center=True), precision_of(data)
-        centred, target = examples.side, answer.coded.values
+        centred, target = examples.data, answer.coded.values
         others = centred.take(indices).rows
         columns = np.empty((data.n_samples, len(indices)))
         for block in slices(data.n_samples, chunk_rows(columns.shape[1])):

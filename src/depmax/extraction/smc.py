@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from depmax.algebra.deflation.sparse_steps import Measure
 from depmax.extraction._fitting.sparse import SparseExtractor
 
 
@@ -88,4 +87,4 @@ class SMC(SparseExtractor):
     ((200, 3), 3)
     """
 
-    _measure: ClassVar[Measure] = Measure(of_features=False)
+    _of_features: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
@@ -13,15 +13,14 @@ from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
-from depmax.algebra.deflation.criteria import LOSSES, descent
-from depmax.algebra.deflation.steps import OrthogonalFeatures
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import OrthogonalFeatures, descent
+from depmax.algebra.images import Examples
+from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.deflation import of_examples
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import LossPredictor
-from depmax.extraction.boosted_latent_features import seen_by
 from depmax.kernels import KernelLike
 
 #: Time of one core for a Gaussian kernel value.
@@ -139,9 +138,9 @@ class SparseKernelPLS(LossPredictor):
         m, loss = data.n_samples, LOSSES[self.loss]
         seconds = SECONDS_PER_VALUE * float(self.nu) * count * m**2
         warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
-        values = seen_by(self.loss, answer.coded, type(self).__name__)
+        values = self._seen(answer.coded)
         examples = Examples.of(data, center=True)
-        products = self._products(examples.side)
+        products = self._products(examples.data)
         n_rows = max(1, round(float(self.nu) * m))
         found = OrthogonalFeatures(m, count, center=True)
         weights = np.zeros((m, count))
@@ -150,11 +149,13 @@ class SparseKernelPLS(LossPredictor):
             if not left.any():
                 break
             rows, left = self._chosen(products, left, n_rows)
-            chosen, image, size = _direction(products(rows, left), rows, left)
-            if size == 0 or not found.add(image):
+            images = products(rows, left)
+            inner = left.T @ images[rows]
+            squares, vectors = leading((inner + inner.T) / 2, 1)  # ‖u‖² of β = Y_jv on these rows
+            size = float(np.sqrt(max(squares[0], 0.0)))
+            if size == 0 or not found.add(images @ vectors[:, 0], size=size):
                 break
-            found.rescale(1.0 / size)
-            weights[rows, found.count - 1] = chosen / size
+            weights[rows, found.count - 1] = left @ vectors[:, 0] / size
         weights = weights[:, : found.count]
         basis = np.flatnonzero(weights.any(axis=1))
         return of_examples(self, data, answer, examples, basis, weights[basis], found)
@@ -166,82 +167,57 @@ class SparseKernelPLS(LossPredictor):
                 "leave it out, or take heuristic='max_information'."
             )
 
-    def _products(self, side: Sample) -> KernelProducts | CachedProducts:
+    def _products(self, samples: Sample) -> KernelProducts:
+        everything = KernelProducts(samples, np.arange(samples.n_samples))
         if self.cache_size is None:
-            return KernelProducts(side)
-        rng, size = check_random_state(self.random_state), min(self.cache_size, side.n_samples)
-        cached = np.sort(rng.choice(side.n_samples, size=size, replace=False))
-        columns = KernelProducts(side)(cached, np.eye(size))
-        return CachedProducts(cached, columns)
+            return everything
+        rng, size = check_random_state(self.random_state), min(self.cache_size, samples.n_samples)
+        cached = np.sort(rng.choice(samples.n_samples, size=size, replace=False))
+        return KernelProducts(samples, cached, everything(cached, np.eye(size)))
 
     def _chosen(
-        self, products: KernelProducts | CachedProducts, left: np.ndarray, count: int
+        self, products: KernelProducts, left: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows that the heuristic ranks first, sorted, and what is left of the target there."""
         if self.heuristic == "max_information":
-            information = linalg.norm(products.with_columns(products.candidates, left), axis=1)
-            first = np.argsort(-information, kind="stable")[:count]
-            rows = np.sort(products.candidates[first])
-            return rows, left[rows]
-        scores = linalg.norm(left, axis=1)
-        last = np.partition(scores, len(scores) - count)[len(scores) - count]
-        sure = np.flatnonzero(scores > (1 + TIE) * last)
-        tied = np.flatnonzero(np.abs(scores - last) <= TIE * last)
-        if len(sure) + len(tied) > count:  # rows of one class begin alike: take the informative
-            information = linalg.norm(products.with_columns(tied, left), axis=1)
-            tied = tied[np.argsort(-information, kind="stable")[: count - len(sure)]]
-        rows = np.sort(np.concatenate([sure, tied]))
+            rows = products.most_informative(products.candidates, left, count)
+        else:
+            scores = linalg.norm(left, axis=1)
+            last = np.partition(scores, len(scores) - count)[len(scores) - count]
+            rows = np.flatnonzero(scores > (1 + TIE) * last)
+            tied = np.flatnonzero(np.abs(scores - last) <= TIE * last)
+            if len(rows) + len(tied) > count:  # rows of one class begin alike: the informative
+                tied = products.most_informative(tied, left, count - len(rows))
+            rows = np.concatenate([rows, tied])
+        rows = np.sort(rows)
         return rows, left[rows]
 
 
 @dataclass(frozen=True)
 class KernelProducts:
-    """Products with kernel values that are computed a block at a time and not kept."""
+    """Products with kernel columns, computed a block of rows at a time, or kept."""
 
-    side: Sample
-
-    @property
-    def candidates(self) -> np.ndarray:
-        """Rows that directions may be made of."""
-        return np.arange(self.side.n_samples)
+    samples: Sample
+    candidates: np.ndarray  # samples that directions may be made of, sorted
+    columns: np.ndarray | None = None  # their kernel columns, if kept, shape (m, c)
 
     def __call__(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """K[:, rows] V of shape (m, r)."""
-        return self._product(self.side, self.side.take(rows), values)
+        if self.columns is not None:
+            return self.columns[:, np.searchsorted(self.candidates, rows)] @ values
+        return self._product(slice(None), rows, values)
 
-    def with_columns(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """K[rows, :] V of shape (len(rows), r)."""
-        return self._product(self.side.take(rows), self.side, values)
+    def most_informative(self, rows: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+        """The samples among some with the largest ‖k_iᵀV‖."""
+        if self.columns is not None:
+            images = self.columns[:, np.searchsorted(self.candidates, rows)].T @ values
+        else:
+            images = self._product(rows, slice(None), values)
+        return rows[np.argsort(-linalg.norm(images, axis=1), kind="stable")[:count]]
 
-    def _product(self, left: Sample, right: Sample, values: np.ndarray) -> np.ndarray:
-        image = np.empty((left.n_samples, values.shape[1]))
-        others = right.rows[:]
-        for block in slices(left.n_samples, chunk_rows(right.n_samples)):
-            image[block] = self.side.kernel(left.rows[block], others) @ values
+    def _product(self, left: Any, right: Any, values: np.ndarray) -> np.ndarray:
+        own, others = self.samples.rows[left], self.samples.rows[right]
+        image = np.empty((own.shape[0], values.shape[1]))
+        for block in slices(len(image), chunk_rows(others.shape[0])):
+            image[block] = self.samples.kernel(own[block], others) @ values
         return image
-
-
-@dataclass(frozen=True)
-class CachedProducts:
-    """Products with the kernel columns of some rows, which are in memory."""
-
-    candidates: np.ndarray  # the rows, sorted
-    columns: np.ndarray  # shape (m, n_cached)
-
-    def __call__(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """K[:, rows] V of shape (m, r)."""
-        return self.columns[:, np.searchsorted(self.candidates, rows)] @ values
-
-    def with_columns(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """K[rows, :] V of shape (len(rows), r)."""
-        return self.columns[:, np.searchsorted(self.candidates, rows)].T @ values
-
-
-def _direction(
-    images: np.ndarray, rows: np.ndarray, left: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """β on some rows, its image Kβ on all rows, and ‖u‖; from K[:, rows] Y_j[rows]."""
-    inner = left.T @ images[rows]
-    values, vectors = leading((inner + inner.T) / 2, 1)
-    size = float(np.sqrt(max(values[0], 0.0)))
-    return left @ vectors[:, 0], images @ vectors[:, 0], size

@@ -75,7 +75,7 @@ _TRUSTED = {
     "depmax.maps.random_fourier": ("RandomFourier",),
     "depmax.maps.span": ("DrawnWithReplacement", "GreedyLandmarks", "KernelMap", "NystroemMap"),
     "depmax.maps.subtree_counts": ("SubtreeCounts",),
-    "depmax.algebra.examples": ("CentredKernel",),
+    "depmax.algebra.images": ("CentredKernel",),
     "depmax.algebra.graphs.given": ("GivenGraph",),
     "depmax.algebra.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.algebra.projection": ("FeatureProjection", "SampleProjection"),

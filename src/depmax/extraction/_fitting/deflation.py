@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from depmax._threads import chunk_rows, slices
-from depmax.algebra.deflation.steps import OrthogonalFeatures
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import OrthogonalFeatures
 from depmax.algebra.form import square_of
-from depmax.algebra.images import Images, images_of
+from depmax.algebra.images import Examples, images_of
 from depmax.algebra.projection import Projection
 from depmax.algebra.space import Space
 from depmax.data.sample import Sample
@@ -59,62 +58,46 @@ def deflated(
     """
     center = bool(getattr(model, "center", True))
     coded = None if answer is None else answer.coded
+    values: Any = None if coded is None else coded.seen(center)
+    make = (lambda: features) if isinstance(features, np.ndarray) else features
+    if isinstance(features, np.ndarray):
+        weights = np.ones(len(features)) if data.mass is None else data.mass
+        own = {
+            "squares": weights @ np.square(features),
+            "pull": lambda: _pulled(data, make(), center),
+        }
+        if values is not None:
+            own["with_target"] = (values * weights[:, np.newaxis]).T @ features
+        known = own | known
+    pulled = known.get("with_target")
+    reached = _own(data, make(), center) if pulled is None else np.square(pulled).sum(axis=0)
     supervised = coded is not None and model._supervised
-    held = features if isinstance(features, np.ndarray) else None
-    if held is not None:
-        weights = np.ones(len(held)) if data.mass is None else data.mass
-        known.setdefault("squares", weights @ np.square(held))
-        known.setdefault("pull", lambda: _pulled(data, held, center))
-        if coded is not None:
-            values = coded.seen(center)
-            known.setdefault("with_target", (values * weights[:, np.newaxis]).T @ held)
-    scale = float(data.total - 1) ** 2
-    with_target = known.get("with_target")
-    if with_target is None:
-        assert held is not None
-        dependence = own_dependence(data, held, center) / scale
-    else:
-        dependence = np.square(with_target).sum(axis=0) / scale
 
     def explained(found: Found) -> np.ndarray:
         """Shares of the target's variance; without a target, of that of the inputs."""
         assert found.squares is not None
-        if supervised:
-            assert coded is not None
-            assert found.with_target is not None
-            total = square_of(coded.seen(center), coded.mass)
-            shares: np.ndarray = np.square(found.with_target).sum(axis=0) / found.squares / total
-            return shares
-        own = own_dependence(data, found.features, center) / found.squares
-        return own / images_of(data, center=center).variance
+        if not supervised:
+            own = _own(data, found.features, center) / found.squares
+            return own / images_of(data, center=center).variance
+        assert coded is not None
+        assert found.with_target is not None
+        shares = np.square(found.with_target).sum(axis=0) / found.squares
+        return np.asarray(shares / square_of(values, coded.mass))
 
-    known.setdefault("explained", explained)
-    pull = known.pop("pull")
-    make: Callable[[], np.ndarray] = (lambda: held) if held is not None else features  # type: ignore[assignment]  # one of the two
-    found = Found(projection, dependence, make, pull, np.ones(len(dependence)), **known)
+    found = Found(
+        projection,
+        reached / float(data.total - 1) ** 2,
+        make,
+        turns=np.ones(len(reached)),
+        **{"explained": explained, **known},
+    )
     if found.count == 0:
         return found
-    if held is not None:
+    if isinstance(features, np.ndarray):
         found = found.repeated(data)
     known_by = found.with_target if supervised else found.projection.weights
     assert known_by is not None
     return found.turned(signs(known_by))
-
-
-def of_images(
-    model: Any,
-    data: Sample,
-    answer: Answer | None,
-    images: Images,
-    directions: np.ndarray,
-    found: OrthogonalFeatures,
-) -> Found:
-    """What the deflation loop has found."""
-    if found.count == 0:
-        projection = images.project(directions, np.zeros(0))
-    else:
-        projection = images.project(found.conjugate(directions), found.offset)
-    return deflated(model, data, answer, projection, found.features)
 
 
 def of_examples(
@@ -127,14 +110,18 @@ def of_examples(
     found: OrthogonalFeatures,
 ) -> Found:
     """Features along directions with weights of a few samples."""
-    offset = np.zeros(0)
-    if found.count:
-        weights, offset = found.conjugate(weights), found.offset
+    weights, offset = found.conjugate(weights)
     projection = examples.project(indices, weights, offset)
     return deflated(model, data, answer, projection, found.features, basis=(indices, weights))
 
 
-def own_dependence(data: Sample, features: np.ndarray, center: bool) -> np.ndarray:
+def gram_values(data: Sample, *, dual: bool | None = None) -> float:
+    """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
+    in_features = data.has_features if dual is None else not dual
+    return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
+
+
+def _own(data: Sample, features: np.ndarray, center: bool) -> np.ndarray:
     """‖Φᵀτ_j‖² of every feature."""
     if data.n_coordinates is not None:
         return np.square(Space.held(data, center=center).cross(features)).sum(axis=0)
@@ -143,12 +130,6 @@ def own_dependence(data: Sample, features: np.ndarray, center: bool) -> np.ndarr
         images = data.tile(rows, slice(None)) @ features
         total += np.einsum("ij,ij->j", features[rows], images)
     return total
-
-
-def gram_values(data: Sample, *, dual: bool | None = None) -> float:
-    """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
-    in_features = data.has_features if dual is None else not dual
-    return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
 
 
 def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:

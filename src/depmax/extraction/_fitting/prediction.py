@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,19 +15,13 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from depmax.algebra.deflation.criteria import LOSSES
+from depmax.algebra.losses import LOSSES
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
-from depmax.extraction._fitting.deflation import (
-    FEWER,
-    FIRST_RUN,
-    NONE,
-    coded_answer,
-    gram_values,
-)
+from depmax.extraction._fitting.deflation import FEWER, FIRST_RUN, NONE, coded_answer, gram_values
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.number_of_components import (
     enough_rows,
@@ -43,8 +38,6 @@ FOLDS = 10
 PATH = 32
 #: Share of the path from which on the number chosen is near its end.
 NEAR_THE_END = 0.75
-#: Losses that need classes.
-MARGINS = tuple(name for name, loss in LOSSES.items() if loss.margins)
 
 
 @dataclass(frozen=True)
@@ -80,6 +73,8 @@ class Readout:
 
     def decision(self, features: np.ndarray) -> np.ndarray:
         """The same as scikit-learn has it: for two classes one number, positive for the second."""
+        if self.classes is None:
+            return self.values(features)
         nearness = self.nearness(features)
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
@@ -127,6 +122,21 @@ def scored(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     else:
         labels = target.values.astype(np.intp)
     return float(accuracy_score(labels, answers, sample_weight=sample_weight))
+
+
+def as_regressor(tags: Any) -> Any:
+    """The tags of an estimator for which whole numbers are numbers."""
+    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    return tags
+
+
+def as_classifier(tags: Any, *, multi_label: bool) -> Any:
+    """The tags of an estimator that takes every target for classes, or for labels."""
+    tags.estimator_type = "classifier"
+    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+    tags.target_tags.two_d_labels = multi_label
+    tags.target_tags.multi_output = False
+    return tags
 
 
 class FeaturePredictor(DependenceExtractor):
@@ -183,42 +193,8 @@ class FeaturePredictor(DependenceExtractor):
         """
         return scored(self, X, y, sample_weight)
 
-    # --- what a subclass may say -----------------------------------------------------------------
-
-    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
-        """The target as numbers."""
-        return coded_target(y, whole_numbers_are_numbers=self._regresses, mass=mass)
-
-    def _read_out(self, found: Found, target: CodedTarget) -> Readout:
-        """The prediction from features: orthogonal ones, whose coefficients are covariances."""
-        assert found.squares is not None
-        assert found.with_target is not None
-        scale, covariances = target.scale, found.with_target  # YᵀT, shape (r, k)
-        loadings = (covariances / found.squares).T * scale
-        intercept = target.mean * scale if self.center else np.zeros(len(scale))
-        if target.classes is None:
-            threshold = 0.5 if self._has_labels(target) else None
-            return Readout(loadings, intercept, threshold=threshold, flat=target.flat)
-        if not self.center:  # directions are not measured from a mean: the classes as coded
-            codes = np.eye(len(target.classes)) if len(scale) > 1 else np.array([[-1.0], [1.0]])
-            return Readout(loadings, intercept, target.classes, codes)
-        centres = _class_means(covariances, target) @ loadings
-        total = float(np.sum(found.squares @ loadings**2))
-        within = total - float(target.counts @ np.square(centres).sum(axis=1))
-        variance = within / (target.counts.sum() * max(len(target.classes) - 1, 1))
-        smallest = np.finfo(np.float64).eps * max(total, np.finfo(np.float64).tiny)
-        return Readout(
-            loadings,
-            intercept,
-            target.classes,
-            centres + intercept,
-            variance=max(variance, smallest / target.counts.sum()),
-        )
-
-    # --- what it inherits ------------------------------------------------------------------------
-
     def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        return coded_answer(self._read_coded(y, mass))
+        return coded_answer(coded_target(y, whole_numbers_are_numbers=self._regresses, mass=mass))
 
     def _pairs_held(self, data: Sample) -> float:
         """The kernel matrix, for methods that see the samples through ``images_of``."""
@@ -227,17 +203,58 @@ class FeaturePredictor(DependenceExtractor):
     def _keep_more(self, found: Found, answer: Answer | None) -> None:
         assert answer is not None
         assert answer.coded is not None
-        keep_readout(self, self._read_out(found, answer.coded))
+        assert found.squares is not None
+        assert found.with_target is not None
+        readout = self._read_out(
+            answer.coded, lambda: found.features, found.squares, found.with_target
+        )
+        keep_readout(self, readout)
         if self._keeps_coef and is_linear(self):
             self.coef_ = self.target_loadings_.T @ self.components_
+
+    def _read_out(
+        self,
+        target: CodedTarget,
+        make_features: Callable[[], np.ndarray],
+        squares: np.ndarray,
+        covariances: np.ndarray,
+    ) -> Readout:
+        """The prediction from features T, whose squares are TᵀT and covariances YᵀT.
+
+        By least squares, since T is orthogonal, coefficients are covariances.
+        """
+        scale = target.scale
+        loadings = (covariances / squares).T * scale
+        intercept = target.mean * scale if self.center else np.zeros(len(scale))
+        if target.classes is None:
+            threshold = 0.5 if self._has_labels(target) else None
+            return Readout(loadings, intercept, threshold=threshold, flat=target.flat)
+        if not self.center:  # directions are not measured from a mean: the classes as coded
+            codes = np.eye(len(target.classes)) if len(scale) > 1 else np.array([[-1.0], [1.0]])
+            return Readout(loadings, intercept, target.classes, codes)
+        counts = target.counts
+        if len(counts) == 2:  # sums over the two classes are s and -s, since features have mean 0
+            sums = np.vstack([-covariances, covariances]) / 2
+        else:
+            sums = covariances * np.sqrt(counts)[:, np.newaxis]
+        centres = sums / counts[:, np.newaxis] @ loadings
+        total = float(np.sum(squares @ loadings**2))
+        within = total - float(counts @ np.square(centres).sum(axis=1))
+        smallest = np.finfo(np.float64).eps * max(total, np.finfo(np.float64).tiny)
+        variance = max(within / max(len(counts) - 1, 1), smallest) / counts.sum()
+        return Readout(loadings, intercept, target.classes, centres + intercept, variance=variance)
 
     def _has_labels(self, target: CodedTarget) -> bool:
         return self._reads_labels and target.kind == "multilabel"
 
+    # --- n_components="auto" ---------------------------------------------------------------------
+
     def _own_count(self, X: Any, y: Any, data: Sample) -> int:
         """The fewest features whose error of held-out rows is within one error of the least."""
-        target = self._read_coded(y)
-        limit, most = min(PATH, most_possible(data)), most_possible(data)
+        target = self._read_answer(y, None).coded
+        assert target is not None
+        most = most_possible(data)
+        limit = min(PATH, most)
         while True:
             losses = self._held_out_losses(X, target, limit)
             count = fewest_within_one_error(-losses)
@@ -256,25 +273,13 @@ class FeaturePredictor(DependenceExtractor):
         found: list[np.ndarray] = []
         for train, test in _splits(target):
             model, features, held_out = fit_part(self, X, y, train, test, limit)
-            answer = model._read_answer(y[train], None)
-            features = features.astype(np.float64)
-            path = Found(
-                model._projection,
-                np.zeros(features.shape[1]),
-                lambda made=features: made,  # type: ignore[misc]  # of this round
-                tuple,  # type: ignore[arg-type]  # loadings are not asked for
-                np.ones(features.shape[1]),
-                squares=np.square(features).sum(axis=0),
-                with_target=answer.coded.seen(self.center).T @ features,
-            )
-            losses = [
-                self._losses(
-                    y[test],
-                    model._read_out(path.first(count), answer.coded).answers(held_out[:, :count]),
-                    target,
-                )
-                for count in range(1, path.count + 1)
-            ]
+            own, T = model._read_answer(y[train], None).coded, features.astype(np.float64)
+            known = T, np.square(T).sum(axis=0), own.seen(self.center).T @ T
+            losses = []
+            for count in range(1, T.shape[1] + 1):
+                first, squares, covariances = (part[..., :count] for part in known)
+                readout = model._read_out(own, partial(np.asarray, first), squares, covariances)
+                losses.append(self._losses(y[test], readout.answers(held_out[:, :count]), target))
             found.append(np.column_stack(losses))
         shortest = min(losses.shape[1] for losses in found)
         return np.vstack([losses[:, :shortest] for losses in found])
@@ -292,43 +297,18 @@ class FeaturePredictor(DependenceExtractor):
         return powers
 
 
-def _class_means(covariances: np.ndarray, target: CodedTarget) -> np.ndarray:
-    """Mean features of every class, of shape (n_classes, k), from covariances alone."""
-    counts = target.counts[:, np.newaxis]
-    if len(counts) == 2:  # sums over the two classes are s and -s, since features have mean 0
-        return np.vstack([-covariances, covariances]) / (2 * counts)
-    return covariances / np.sqrt(counts)
-
-
 def _splits(target: CodedTarget) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Training rows and others; of classes both have as many as the whole, if there are enough."""
     m = target.n_samples
     enough_rows(m)
-    splitter, groups = KFold, np.zeros(m)
-    n_folds = min(FOLDS, m // 2)
+    splitter, groups, n_folds = KFold, np.zeros(m), min(FOLDS, m // 2)
     if target.classes is not None:
-        groups = target.class_numbers
-        smallest = int(target.counts.min())
+        groups, smallest = target.class_numbers, int(target.counts.min())
         if smallest > 1:
             splitter, n_folds = StratifiedKFold, min(n_folds, smallest)
     for train, test in splitter(n_folds, shuffle=True, random_state=0).split(groups, groups):
         if np.ptp(target.values[train], axis=0).any():  # a constant tells nothing
             yield train, test
-
-
-def as_regressor(tags: Any) -> Any:
-    """The tags of an estimator for which whole numbers are numbers."""
-    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-    return tags
-
-
-def as_classifier(tags: Any, *, multi_label: bool) -> Any:
-    """The tags of an estimator that takes every target for classes, or for labels."""
-    tags.estimator_type = "classifier"
-    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
-    tags.target_tags.two_d_labels = multi_label
-    tags.target_tags.multi_output = False
-    return tags
 
 
 class LossPredictor(FeaturePredictor):
@@ -342,25 +322,20 @@ class LossPredictor(FeaturePredictor):
 
     @property
     def _classifies(self) -> bool:
-        return self.loss in MARGINS
+        return self.loss in LOSSES and LOSSES[self.loss].margins
 
     @property
     def _regresses(self) -> bool:  # type: ignore[override]  # depends on the loss here
         return not self._classifies
 
-    def __sklearn_tags__(self) -> Any:
-        """A classifier or a regressor, as the loss is."""
-        tags = super().__sklearn_tags__()
-        return as_classifier(tags, multi_label=True) if self._classifies else as_regressor(tags)
-
     @property
     def _power(self) -> float:  # type: ignore[override]  # depends on the loss here
         return 1.0 if self.loss == "absolute" else 2.0
 
-    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
-        if self._classifies and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            column_or_1d(np.asarray(y), warn=True)
-        return super()._read_coded(y, mass)
+    def __sklearn_tags__(self) -> Any:
+        """A classifier or a regressor, as the loss is."""
+        tags = super().__sklearn_tags__()
+        return as_classifier(tags, multi_label=True) if self._classifies else as_regressor(tags)
 
     def _has_margins(self) -> bool:
         if not self._classifies:
@@ -384,26 +359,43 @@ class LossPredictor(FeaturePredictor):
             For two classes, positive for the second.
         """
         check_is_fitted(self)
-        if self._readout.classes is None:
-            return self._readout.values(self._apply(X))
         return self._readout.decision(self._apply(X))
 
-    def _read_out(self, found: Found, target: CodedTarget) -> Readout:
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        if self._classifies and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            column_or_1d(np.asarray(y), warn=True)
+        return super()._read_answer(y, mass)
+
+    def _seen(self, target: CodedTarget | None) -> np.ndarray:
+        """The target as the loss reads it: -1 and +1 for those of margins, which need classes."""
+        assert target is not None
+        if not self._classifies:
+            return np.asarray(target.values - target.shift)
+        if target.kind not in ("classes", "multilabel"):
+            raise ValueError(
+                f"loss={self.loss!r} of {type(self).__name__} needs classes, but y holds numbers "
+                "(Unknown label type: continuous): use 'least_squares' or 'absolute', or cut y "
+                "into classes."
+            )
+        return target.signs
+
+    def _read_out(
+        self,
+        target: CodedTarget,
+        make_features: Callable[[], np.ndarray],
+        squares: np.ndarray,
+        covariances: np.ndarray,
+    ) -> Readout:
         """The best fit of the loss on the features and a constant."""
         if self.loss == "least_squares":
-            return super()._read_out(found, target)
-        assert found.squares is not None
-        loss, roots = LOSSES[self.loss], np.sqrt(found.squares)
-        values = target.signs if loss.margins else (target.values - target.shift) * target.scale
-        m = len(found.features)
-        basis = np.column_stack([np.full(m, 1.0 / np.sqrt(m)), found.features / roots])
-        fits = np.column_stack([loss.fit(column, basis) for column in values.T])
-        intercept = fits[0] / np.sqrt(m)
-        if not loss.margins:
-            intercept = intercept + target.shift
-        threshold = None
-        if self._has_labels(target):
-            threshold = 0.0 if loss.margins else 0.5
+            return super()._read_out(target, make_features, squares, covariances)
+        loss, features, roots = LOSSES[self.loss], make_features(), np.sqrt(squares)
+        values, root = self._seen(target), np.sqrt(len(features))
+        basis = np.column_stack([np.full(len(features), 1.0 / root), features / roots])
+        scale = 1.0 if loss.margins else target.scale
+        fits = np.column_stack([loss.fit(column, basis) for column in (values * scale).T])
+        intercept = fits[0] / root + (0.0 if loss.margins else target.shift)
+        threshold = (0.0 if loss.margins else 0.5) if self._has_labels(target) else None
         return Readout(
             fits[1:] / roots[:, np.newaxis],
             intercept,

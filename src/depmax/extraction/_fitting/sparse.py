@@ -1,25 +1,24 @@
-"""What SMA and SMC share."""
+"""What SMA and SMC share: the deflation loop over directions of one, two or three samples."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, integer, is_whole
+from depmax._threads import slices
 from depmax._warnings import warn_caller
 from depmax.algebra import Form, Space
-from depmax.algebra.deflation.sparse_steps import (
-    LandmarkSums,
-    Measure,
-    sparse_deflate,
-    sparse_deflate_sums,
-)
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
 from depmax.algebra.form import square_of
+from depmax.algebra.images import Examples
 from depmax.algebra.streamed import KernelColumns
+from depmax.algebra.subsets import best_combination
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.answer import Answer
@@ -30,6 +29,13 @@ from depmax.kernels import KernelLike
 
 #: Candidates among the rows of a table that is read a chunk at a time, where all are asked for.
 MOST_CANDIDATES = 2000
+#: Kernel values that are computed at once: few enough for the cache.
+BLOCK = 2**18
+#: What is left of a kernel column, as a share of its square length, below which ‖k‖² - ‖Qᵀk‖² has
+#: lost too many digits: it is then computed from the column itself.
+DOUBTFUL = 1e-6
+#: What sums leave of a square, relative to where it began, below which it is rounding errors.
+LOST = 1e-12
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +50,8 @@ class SparseExtractor(FeaturePredictor):
     center: bool = True
     random_state: Any = None
 
-    _measure: ClassVar[Measure]
+    #: Whether scores are relative to the length of a feature, or of its direction.
+    _of_features: ClassVar[bool]
     _streams: ClassVar[bool] = True
     _needs_coordinates: ClassVar[bool] = False
 
@@ -68,48 +75,53 @@ class SparseExtractor(FeaturePredictor):
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None
         assert answer.coded is not None
-        center = bool(self.center)
+        center, limit = bool(self.center), self.n_candidates
         examples, target = Examples.of(data, center=center), answer.coded.seen(center)
         if data.is_streamed:
             return self._of_landmarks(data, answer, examples, target, count)
-        rng = check_random_state(self.random_state)
-        limit = data.n_samples if self.n_candidates is None else int(self.n_candidates)
+        samples, rng = examples.data, check_random_state(self.random_state)
 
         def draw(is_open: np.ndarray) -> np.ndarray:
             rows = np.flatnonzero(is_open)
-            return rows if len(rows) <= limit else np.sort(rng.choice(rows, limit, replace=False))
+            few = limit is None or len(rows) <= limit
+            return rows if few else np.sort(rng.choice(rows, limit, replace=False))
 
-        chosen = sparse_deflate(
-            examples.side,
-            target,
-            self._measure,
-            count,
-            draw=draw,
-            sparsity=int(self.sparsity),
-            center=center,
-        )
-        return of_examples(
-            self, data, answer, examples, chosen.indices, chosen.weights, chosen.found
-        )
+        def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
+            others = samples.rows[chosen]
+            return lambda rows: samples.kernel(samples.rows[rows], others)
+
+        found = OrthogonalFeatures(data.n_samples, count, center=center)
+        search = ColumnSearch(samples, columns, target, self._of_features, int(self.sparsity))
+        chosen = search.deflate(found, count, draw)
+        return of_examples(self, data, answer, examples, *chosen, found)
 
     def _of_landmarks(
         self, data: Sample, answer: Answer, examples: Examples, target: Any, count: int
     ) -> Found:
-        """The same from one visit, among candidates that are drawn once."""
+        """The same from one visit, among candidates that are drawn once.
+
+        With S = KᵀK and C = KᵀY of their columns K, about the mean if features are, a factor R of
+        S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
+        """
         center, indices = bool(self.center), self._landmarks(data.n_samples)
-        landmarks = examples.side.take(indices)
+        landmarks = examples.data.take(indices)
         columns = KernelColumns(landmarks.kernel, data.rows.view, landmarks.rows)
         space = Space.of_blocks(columns, data, len(indices), center=center)
         moments = space.moments(Form(target))
-        squares = moments.scatter.diagonal() + data.n_samples * space.mean**2
-        sums = LandmarkSums(moments.scatter, moments.cross, squares, square_of(target))
-        found = sparse_deflate_sums(
-            landmarks, sums, self._measure, count, sparsity=int(self.sparsity)
+        scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
+        factor, values = _with_products(scatter, cross, square_of(target))
+        search = ColumnSearch(
+            landmarks,
+            lambda chosen: factor[:, chosen].__getitem__,
+            values,
+            self._of_features,
+            int(self.sparsity),
         )
-        used = np.flatnonzero(found.weights.any(axis=1))
-        used = used[np.argsort((found.weights[used] != 0).argmax(axis=1), kind="stable")]
-        weights = found.weights[used]
-        projection = examples.project(indices[used], weights, space.mean @ found.weights)
+        found = OrthogonalFeatures(len(factor), count, center=False)
+        spanned = own <= LOST * (own + data.n_samples * space.mean**2)
+        used, weights = search.deflate(found, count, np.flatnonzero, spanned)
+        weights = found.conjugate(weights)[0]
+        projection = examples.project(indices[used], weights, space.mean[used] @ weights)
 
         def pull() -> tuple[np.ndarray, np.ndarray]:
             """From one more visit, for features that are linear in the columns."""
@@ -121,9 +133,9 @@ class SparseExtractor(FeaturePredictor):
             data,
             answer,
             projection,
-            lambda: np.empty((0, found.weights.shape[1])),  # of a stream, they are not made
-            squares=found.squares,
-            with_target=found.with_target,
+            lambda: np.empty((0, weights.shape[1])),  # of a stream, they are not made
+            squares=np.einsum("ij,ik,kj->j", weights, scatter[np.ix_(used, used)], weights),
+            with_target=cross[used].T @ weights,
             pull=pull,
             basis=(indices[used], weights),
         )
@@ -141,3 +153,177 @@ class SparseExtractor(FeaturePredictor):
         )
         seed = check_random_state(self.random_state).randint(2**31)
         return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
+
+
+def _with_products(
+    scatter: np.ndarray, cross: np.ndarray, square: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """R and Z with RᵀR = S, RᵀZ = C and ‖Z‖² = ‖Y‖², from a Cholesky factor with pivots.
+
+    Pivots are those of columns of unit length; what the others leave of one, if less than ``LOST``,
+    is taken for zero. The last row of R is zero, that of Z what no column reaches of Y.
+    """
+    scale = np.sqrt(np.where(scatter.diagonal() > 0, scatter.diagonal(), 1.0))
+    upper, order, rank, _ = linalg.lapack.dpstrf(scatter / np.outer(scale, scale), tol=LOST)
+    upper, order = np.triu(upper)[:rank], order - 1
+    factor = np.zeros((rank + 1, len(scatter)))
+    factor[:rank, order] = upper
+    values = np.zeros((rank + 1, cross.shape[1]))
+    pivots = order[:rank]
+    own = cross[pivots] / scale[pivots, np.newaxis]
+    values[:rank] = linalg.solve_triangular(upper[:, :rank], own, trans="T")
+    values[rank, 0] = np.sqrt(max(square - float(np.square(values).sum()), 0.0))
+    return factor * scale, values
+
+
+@dataclass(frozen=True)
+class ColumnSearch:
+    """The search for directions of a few samples, by their kernel columns; these are not kept."""
+
+    samples: Sample
+    #: Kernel columns of some samples, as what gives their values in a slice of rows.
+    columns: Callable[[np.ndarray], Callable[[slice], np.ndarray]]
+    target: np.ndarray  # Y at all rows, shape (n_rows, r)
+    of_features: bool  # whether scores are relative to ‖τ‖ or to ‖u‖
+    sparsity: int  # samples per direction
+
+    def deflate(
+        self,
+        found: OrthogonalFeatures,
+        count: int,
+        draw: Callable[[np.ndarray], np.ndarray],
+        spanned: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Features τ_j = (I - Π)Kβ_j, each with the largest Σ(τ_jᵀY)² over a measure of its size.
+
+        ``draw`` gives the candidates of a step among the open samples, given as a mask.
+
+        Returns
+        -------
+        indices : ndarray of shape (b,)
+            Samples with a weight, in the order of their first use.
+        weights : ndarray of shape (b, k)
+            β of these.
+        """
+        n_samples = self.samples.n_samples
+        spanned = np.zeros(n_samples, dtype=bool) if spanned is None else spanned
+        tried = np.zeros(n_samples, dtype=bool)  # in vain, since the last feature
+        places: dict[int, int] = {}
+        weights = np.zeros((count * self.sparsity, count))
+        left, start = found.residual(self.target), float(linalg.norm(self.target))
+        while found.count < count and linalg.norm(left) > EXHAUSTED * start:
+            is_open = ~(spanned | tried)
+            if not is_open.any():
+                break
+            candidates = draw(is_open)
+            for members, own in self._ranked(candidates, left, found):
+                size = found.add(self._image(members, own), size=self._size(members, own))
+                if size:
+                    used = [places.setdefault(int(index), len(places)) for index in members]
+                    weights[used, found.count - 1] = own / size
+                    left = found.residual(self.target)
+                    tried[:] = False
+                    spanned[members] |= self.sparsity == 1
+                    break
+                spanned[members] = True
+            else:
+                tried[candidates] = True  # none of these covaries with what is left of the target
+        return np.array(list(places), dtype=np.intp), weights[: len(places), : found.count]
+
+    def _image(self, members: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Kβ of all rows."""
+        values = self.columns(members)(slice(0, len(self.target)))
+        return values.astype(np.float64, copy=False) @ weights
+
+    def _size(self, members: np.ndarray, weights: np.ndarray) -> float | None:
+        """‖u‖ where directions are of length 1; None: features are."""
+        if self.of_features:
+            return None
+        return float(np.sqrt(weights @ self.samples.take(members).gram() @ weights))
+
+    def _ranked(
+        self, candidates: np.ndarray, left: np.ndarray, found: OrthogonalFeatures
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Samples and weights of the best direction, then of the next best should it be spanned."""
+        covariances, noise, sizes = self._visit(candidates, left, found)
+        squares = np.square(covariances).sum(axis=1)
+        alive = squares > np.square(noise * float(linalg.norm(left)))
+        if self.sparsity == 1:
+            scores = np.full(len(candidates), -np.inf)
+            np.divide(squares, sizes, out=scores, where=alive & (sizes > 0))
+            for place in np.argsort(-scores, kind="stable"):
+                if not np.isfinite(scores[place]):
+                    return
+                yield candidates[[place]], np.ones(1)
+            return
+        products = covariances @ covariances.T
+        products[~alive] = 0.0
+        products[:, ~alive] = 0.0
+        while sizes.diagonal().any():
+            members, weights, value = best_combination(products, sizes, self.sparsity)
+            if not value > 0:
+                return
+            order = np.argsort(candidates[members])
+            yield candidates[members[order]], weights[order]
+            sizes[members[0]] = 0.0
+            sizes[:, members[0]] = 0.0
+
+    def _visit(
+        self, candidates: np.ndarray, left: np.ndarray, found: OrthogonalFeatures
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One pass over the columns k_i of the candidates, and one more over doubtful ones.
+
+        Returns
+        -------
+        covariances : ndarray of shape (c, r)
+            k_iᵀY_j.
+        noise : ndarray of shape (c,)
+            Covariances per length of the target that are rounding errors.
+        sizes : ndarray of shape (c,), or of shape (c, c) for several samples per direction
+            k_ii, or k_iᵀ(I - Π)k_i; zero where features span the column.
+        """
+        pairs, r = self.sparsity > 1, left.shape[1]
+        basis = found.basis if self.of_features else found.basis[:, :0]
+        factors = np.column_stack([left, basis])  # products with all of these at once
+        sums, squares, products = self._sums(candidates, factors)
+        covariances, inside, noise = sums[:, :r], sums[:, r:], ROUNDING * np.sqrt(squares)
+        if not self.of_features:
+            chosen = self.samples.take(candidates)
+            return covariances, noise, chosen.gram() if pairs else chosen.diag()
+        rest = squares - np.square(inside).sum(axis=1)  # ‖(I - Π)k_i‖²
+        doubtful = rest <= DOUBTFUL * squares
+        if doubtful.any():
+            doubtful |= pairs  # every product with a doubtful column is doubtful
+            sums, own, products = self._sums(candidates[doubtful], factors, inside[doubtful])
+            covariances[doubtful], inside = sums[:, :r], sums[:, r:]
+            rest[doubtful] = np.maximum(own - np.square(inside).sum(axis=1), 0.0)
+        spanned = rest <= SPANNED * squares
+        sizes = np.where(spanned, 0.0, rest)
+        if products is not None:
+            sizes = products - inside @ inside.T
+            sizes[spanned] = 0.0
+            sizes[:, spanned] = 0.0
+        return covariances, np.maximum(EXHAUSTED * np.sqrt(rest), noise), sizes
+
+    def _sums(
+        self, candidates: np.ndarray, factors: np.ndarray, inside: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Products of columns k_i, or of k_i - Q(Qᵀk_i) if Qᵀk_i is given.
+
+        Of shape (c, n_factors) those with vectors over the rows, of which Q is the last; their
+        squared lengths, of shape (c,); and those with each other, of shape (c, c), if need be.
+        """
+        count, values_of = len(candidates), self.columns(candidates)
+        sums, squares = np.zeros((factors.shape[1], count)), np.zeros(count)
+        pairs = self.of_features and self.sparsity > 1
+        products = np.zeros((count, count)) if pairs else None
+        for block in slices(len(factors), max(64, BLOCK // count)):
+            values = values_of(block).astype(np.float64, copy=False)
+            if inside is not None:
+                basis = factors[block, factors.shape[1] - inside.shape[1] :]
+                values = values - basis @ inside.T
+            sums += factors[block].T @ values
+            squares += np.einsum("ij,ij->j", values, values)
+            if products is not None:
+                products += values.T @ values
+        return sums.T, squares, products

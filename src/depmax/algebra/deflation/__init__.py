@@ -1,1 +1,0 @@
-"""Deflation: orthogonal features along directions that a criterion chooses."""
