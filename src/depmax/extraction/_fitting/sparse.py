@@ -195,7 +195,8 @@ class ColumnSearch:
                 break
             candidates = draw(is_open)
             for members, own in self._ranked(candidates, left, found):
-                size = found.add(self._image(members, own), size=self._size(members, own))
+                image = self.columns(members)(slice(0, len(left))).astype(np.float64) @ own
+                size = found.add(image, size=self._size(members, own))
                 if size:
                     used = [places.setdefault(int(index), len(places)) for index in members]
                     weights[used, found.count - 1] = own / size
@@ -207,11 +208,6 @@ class ColumnSearch:
             else:
                 tried[candidates] = True  # none of these covaries with what is left of the target
         return np.array(list(places), dtype=np.intp), weights[: len(places), : found.count]
-
-    def _image(self, members: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Kβ of all rows."""
-        values = self.columns(members)(slice(0, len(self.target)))
-        return values.astype(np.float64, copy=False) @ weights
 
     def _size(self, members: np.ndarray, weights: np.ndarray) -> float | None:
         """‖u‖ where directions are of length 1; None: features are."""
