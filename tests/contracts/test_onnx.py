@@ -32,7 +32,16 @@ from depmax import (
 )
 from depmax.evaluation import MLkNN, Prepare, ScreenFirst
 from depmax.extraction import DependenceExtractor
-from depmax.kernels import Columns, Gaussian, Kernel, Laplace, Linear, Polynomial, RidgeKernel
+from depmax.kernels import (
+    Columns,
+    Gaussian,
+    Kernel,
+    Laplace,
+    Linear,
+    Polynomial,
+    RidgeKernel,
+    WeightedSum,
+)
 from depmax.kernels.names import short_names
 from depmax.maps import FeatureMap, KernelMap, NystroemMap, RandomFourier
 from depmax.selection import DependenceSelector
@@ -174,6 +183,8 @@ COMPOSED: dict[str, Kernel | Any] = {
     "sum": Gaussian(2.0) + Linear(),
     "product": Gaussian(2.0) * Polynomial(3),
     "multiple": 3.0 * Laplace(),
+    "weighted sum": WeightedSum([Gaussian(2.0), Linear(), Laplace()], [0.5, 0.25, 0.0]),
+    "weighted features": WeightedSum([Linear(), Linear() * Linear()], [0.25, 0.75]),
     "sum of features": Linear() + 2.0 * Linear(),
     "product of features": Linear() * Linear(),
     "ridge of a kernel": RidgeKernel("gaussian", alpha=0.5),

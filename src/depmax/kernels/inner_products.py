@@ -32,11 +32,6 @@ class Linear(Kernel):
         is_linear=True,
     )
 
-    @property
-    def has_features(self) -> bool:
-        """The rows are their own coordinates."""
-        return True
-
     def features(self, X: Any) -> Any:
         """The rows themselves."""
         return self._read(X)
@@ -131,11 +126,6 @@ class RandomEvent(Kernel):
     """
 
     probabilities: Sequence[float] | None = None
-
-    @property
-    def has_features(self) -> bool:
-        """Memberships, centred and scaled by the probabilities."""
-        return True
 
     def features(self, X: Any) -> np.ndarray:
         """Coordinates √pⱼ (xⱼ - P(A)) of shape (n_samples, n_features)."""

@@ -89,10 +89,12 @@ class Kernel(BaseEstimator):
     exact coordinates only ``features``; it declares what it can do in ``_capabilities``, and what
     its parameters may be in ``_declared``. Parameters that are estimated from data (a bandwidth
     named by a policy, class weights) make a kernel a *recipe*, which ``_estimated`` turns into
-    numbers. A kernel that is made of others lists them in ``_parts``.
+    numbers; ``_recipe`` names them. A kernel that is made of others lists them in ``_parts``.
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities()
+    #: Parameters that are None, or a name, until ``_estimated`` finds numbers for them.
+    _recipe: ClassVar[tuple[str, ...]] = ()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -128,7 +130,7 @@ class Kernel(BaseEstimator):
         rows = self._read(X)
         others = rows if Z is None else self._read(Z)
         widths = np.shape(rows)[1:2], np.shape(others)[1:2]
-        if self.requires_vector_input and widths[0] != widths[1]:
+        if widths[0] != widths[1] and self.requires_vector_input:
             raise ValueError(
                 f"X has {counted(widths[0][0], 'column')} but Z has {widths[1][0]}: "
                 f"{type(self).__name__} compares rows with the same columns."
@@ -146,6 +148,9 @@ class Kernel(BaseEstimator):
     @property
     def is_resolved(self) -> bool:
         """Whether every parameter is a number, so that any two sets of rows can be compared."""
+        values = [getattr(self, name) for name in self._recipe]
+        if any(value is None or isinstance(value, str) for value in values):
+            return False
         return all(part.kernel.is_resolved for part in self._parts.items)
 
     def resolve(
@@ -230,7 +235,7 @@ class Kernel(BaseEstimator):
     @property
     def has_features(self) -> bool:
         """Whether ``features`` gives exact coordinates with k(x, z) = <phi(x), phi(z)>."""
-        return False
+        return type(self).features is not Kernel.features and self.is_resolved
 
     def features(self, X: Any) -> Any:
         """Exact coordinates phi(x) of the rows of X (dense or sparse), if ``has_features``."""

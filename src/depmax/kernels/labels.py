@@ -130,11 +130,7 @@ class ClassBalanced(Kernel):
     weights: ClassWeights | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False, labels=True)
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether the weights are numbers."""
-        return self.weights is not None
+    _recipe: ClassVar[tuple[str, ...]] = ("weights",)
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with the signed weights of two labels."""
@@ -148,11 +144,6 @@ class ClassBalanced(Kernel):
             )
         (negative, p_negative), (positive, p_positive) = shares.items()
         return self._copy_with(weights={negative: -1.0 / p_negative, positive: 1.0 / p_positive})
-
-    @property
-    def has_features(self) -> bool:
-        """One signed coordinate, once resolved."""
-        return self.is_resolved
 
     def features(self, X: Any) -> np.ndarray:
         """The signed weights as one column."""

@@ -70,11 +70,7 @@ class Mixed(Kernel):
     scales: Sequence[float] | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, joins_categories="own")
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether scales and bandwidth are numbers."""
-        return self.scales is not None and self._kernel().is_resolved
+    _recipe: ClassVar[tuple[str, ...]] = ("scales",)
 
     @property
     def _parts(self) -> Parts:

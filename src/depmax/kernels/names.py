@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, reduce
+from functools import cache
 from inspect import Parameter, isclass, signature
 from typing import Any
 
@@ -154,11 +154,6 @@ class FromMap(Kernel):
         fitted = clone(self.transformer).fit(self._table(facts.rows))
         return self._copy_with(transformer=fitted, fitted=True)
 
-    @property
-    def has_features(self) -> bool:
-        """The transformer's output, once fitted."""
-        return self.fitted
-
     def features(self, X: Any) -> Any:
         """The transformer's output."""
         return self.transformer.transform(self._table(X))
@@ -166,17 +161,13 @@ class FromMap(Kernel):
     @property
     def approximated(self) -> Kernel:
         """The kernel of a map that approximates one, of rows as the steps before it change them."""
-        steps = [step for _, step in getattr(self.transformer, "steps", [("", self.transformer)])]
-        *before, last = [step for step in steps if step not in (None, "passthrough")]
-        kernel: Kernel | None = getattr(last, "approximated", None) if self.fitted else None
-        if kernel is None or not before:
+        steps = getattr(self.transformer, "steps", [("", self.transformer)])
+        kernel: Kernel | None = getattr(steps[-1][1], "approximated", None) if self.fitted else None
+        if kernel is None or len(steps) == 1:
             return kernel or self
-
-        def changed(X: Any) -> Any:
-            return reduce(lambda rows, step: step.transform(rows), before, X)
-
+        change = self.transformer[:-1].transform
         vectors = self.capabilities.vector_input
-        return FromFunction(lambda X, Z: kernel(changed(X), changed(Z)), vectors)
+        return FromFunction(lambda X, Z: kernel(change(X), change(Z)), vectors)
 
     @property
     def mixing(self) -> np.ndarray | None:

@@ -255,11 +255,7 @@ class Neutral(Kernel):
     gaps: Gaps | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(reads_missing=True, fits_columns=True)
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether bandwidth and observed values are known."""
-        return self.gaps is not None and self._kernel().is_resolved
+    _recipe: ClassVar[tuple[str, ...]] = ("gaps",)
 
     @property
     def _parts(self) -> Parts:

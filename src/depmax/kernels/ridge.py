@@ -47,17 +47,13 @@ class RidgeKernel(Kernel):
     reference_weight: Any = None
 
     _declared: ClassVar = {"alpha": number(0, ends="()")}
+    _recipe: ClassVar[tuple[str, ...]] = ("reference",)
 
     @property
     def capabilities(self) -> Capabilities:
         """Rows of any type that the inner kernel takes."""
         inner = as_kernel(self.kernel).capabilities
         return Capabilities(vector_input=inner.vector_input, sparse=inner.sparse, fits_columns=True)
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether the reference rows are known."""
-        return self.reference is not None
 
     @property
     def _parts(self) -> Parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg, optimize
@@ -63,15 +63,12 @@ class WeightedSum(Composite):
     kernels: Sequence[KernelLike]
     weights: Literal["alignment", "hsic"] | Sequence[float] = "alignment"
 
+    _recipe: ClassVar[tuple[str, ...]] = ("weights",)
+
     @property
     def capabilities(self) -> Capabilities:
         """What all parts can do, and whether weights are learned."""
         return replace(super().capabilities, learns_weights=isinstance(self.weights, str))
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether the weights are numbers, and every part is resolved."""
-        return not isinstance(self.weights, str) and super().is_resolved
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with every part resolved by itself, and then the weights learned."""

@@ -21,7 +21,6 @@ from depmax.data.reading import (
     aligned,
     read_rows,
     read_training,
-    reads_chunks,
     warn_of_units,
 )
 from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
@@ -198,11 +197,6 @@ class FeatureMap(KernelTransformer):
         """The kernel k with ΦΦᵀ ≈ K of a fitted map; None if only its matrix is known."""
         return None if is_precomputed(self.kernel) else self.kernel_
 
-    @property
-    def mixing(self) -> np.ndarray | None:
-        """W with ``transform(X) = unmixed(X) @ W``, if a fitted map ends in a product."""
-        return None
-
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:
         """Learn from the training rows; return their features if these cost nothing extra."""
@@ -213,15 +207,10 @@ class FeatureMap(KernelTransformer):
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
+        """Read the training rows, resolve the kernel on them, and fit."""
         check_parameters(self)
         self._forget()
-        sample = self._read(X)
-        features = self._fit(sample)
-        return None if features is None else features.astype(sample.dtype, copy=False)
-
-    def _read(self, X: Any) -> Sample:
-        """The training rows, with the kernel resolved on them."""
-        if reads_chunks(X) and not self._streams:
+        if is_streamed(X) and not self._streams:
             raise TypeError(
                 f"{type(self).__name__} needs all rows in memory: for a table that is read a chunk "
                 "at a time use NystroemMap or RandomFourier."
@@ -232,7 +221,8 @@ class FeatureMap(KernelTransformer):
         sample = training.resolved()
         warn_of_units(self, training)
         self._keep_kernel(sample)
-        return sample
+        features = self._fit(sample)
+        return None if features is None else features.astype(sample.dtype, copy=False)
 
 
 def leading_eigenpairs(

@@ -336,8 +336,8 @@ class NystroemMap(FeatureMap):
         self._n_features_out = len(values)
 
     @property
-    def mixing(self) -> np.ndarray | None:
-        """U Λ^(-1/2), by which kernel values with the landmarks are multiplied."""
+    def mixing(self) -> np.ndarray:
+        """W = U Λ^(-1/2) with ``transform(X) = unmixed(X) @ W``."""
         return self._projection
 
     def unmixed(self, rows: Any) -> np.ndarray:
