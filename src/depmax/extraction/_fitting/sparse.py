@@ -17,7 +17,7 @@ from depmax.algebra import Form, Space
 from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
 from depmax.algebra.form import square_of
 from depmax.algebra.images import LOST, Examples, with_products
-from depmax.algebra.streamed import KernelColumns
+from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.answer import Answer
