@@ -141,7 +141,7 @@ def test_a_partition_that_fails_is_an_error(cluster: Any) -> None:
 INTERRUPTED = """
 import gc, os, signal, threading, time
 import distributed
-from tests.samples import test_cluster as here
+from tests.data import test_cluster as here
 import depmax
 
 if __name__ == "__main__":

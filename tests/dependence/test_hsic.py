@@ -174,7 +174,7 @@ def test_a_constant_column_has_no_dependence() -> None:
         ((X, ["a"] * 40), {}, r"one class only \('a'\)"),
         ((X, y), {"kernel": "gausian"}, "Did you mean 'gaussian'"),
         ((X, y), {"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be a positive number"),
-        ((X, y), {"kernel": Gaussian("mean")}, "Unknown bandwidth 'mean'"),
+        ((X, y), {"kernel": Gaussian("mean")}, "bandwidth of Gaussian must be .* got 'mean'"),
         ((X, y), {"kernel": "precomputed"}, "square kernel matrix"),
         ((np.triu(X @ X.T), y), {"kernel": "precomputed"}, "not symmetric"),
         ((X, y), {"block_size": 2}, "block_size must be at least 4"),

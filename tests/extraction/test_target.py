@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.algebra import form as form_module
-from depmax.algebra.form import as_array, target_factor
-from depmax.algebra.streamed import PRECISION, factor_of_matrix
+from depmax.algebra import targets as target_module
+from depmax.algebra.form import as_array
+from depmax.algebra.targets import PRECISION, factor_of_matrix, target_factor
 from depmax.data.reading import read_sample
 from depmax.data.sample import SMALL, Sample
 from depmax.kernels import Gaussian, Laplace, Linear
@@ -57,7 +57,7 @@ def test_many_rows_are_not_held(
     kernel: Kernel, weighted: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of the factor are made where they are asked for, also those beyond any sample."""
-    monkeypatch.setattr(form_module, "FEW_ROWS", 1000)
+    monkeypatch.setattr(target_module, "FEW_ROWS", 1000)
     rows = np.append(rng.normal(size=1500), [30.0, 31.0])[:, np.newaxis]
     mass = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
     factor = target_factor(Sample(kernel, rows, mass=mass))

@@ -18,6 +18,9 @@ from depmax.algebra.directions import (
 )
 from depmax.algebra.space import Moments, Space
 
+#: Entries beside the diagonal below this, relative to the largest on it, are rounding errors.
+ROUNDING = 1e-13
+
 
 def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool = True) -> Directions:
     """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ.
@@ -137,7 +140,14 @@ class Sphere:
         if alpha == 0:
             scale[varies] = 1.0 / np.sqrt(sizes[varies])
         scale[~varies] = 0.0
-        values, axes = linalg.eigh(matrix * np.outer(scale, scale))
+        scaled = matrix * np.outer(scale, scale)
+        values = np.diag(scaled)
+        beside = np.abs(scaled - np.diag(values)).max(initial=0.0)
+        if beside > ROUNDING * values.max(initial=0.0):
+            values, axes = linalg.eigh(scaled)
+        else:  # the coordinates are principal components, as those of a kernel matrix are
+            order = np.argsort(values, kind="stable")
+            values, axes = values[order], np.eye(len(values))[:, order]
         kept = values > negligible(eps) * values.max(initial=0.0)
         values, axes = values[kept][::-1], axes[:, kept][:, ::-1]
         penalty = alpha * values.mean() if len(values) else 0.0

@@ -228,10 +228,7 @@ class Summation:
     origin_x, origin_y : ndarray of shape (D,) and (E,)
         Zero for sparse rows.
     scatter, norms : bool
-        Whether these pieces are asked for; weighted ones and those of labelled rows are wherever
-        chunks bring weights and labels.
-    dtype : dtype
-        Precision of the products within a chunk; sums over chunks are float64.
+        Whether these pieces are asked for; weighted ones are there where chunks bring weights.
     """
 
     def __init__(
@@ -241,10 +238,9 @@ class Summation:
         *,
         scatter: bool,
         norms: bool = False,
-        dtype: Any = np.float64,
     ) -> None:
         size, width = len(origin_x), len(origin_y)
-        self._size, self._dtype = size, dtype
+        self._size = size
         self._origins = origin_x, origin_y
         self._weight, self._sum_y = 0.0, np.zeros(width)
         self._sum_x, self._cross = np.zeros(size), np.zeros((size, width))
@@ -257,23 +253,19 @@ class Summation:
         if scatter:
             # Φ, a column of ones and, if it is narrow, Ψ: one symmetric product for all of them
             columns = size + 1 + (width if self._joined else 0)
-            self._product = np.empty((columns, columns), dtype)
+            self._product = np.empty((columns, columns))
             self._joint = np.zeros((columns, columns))
             self._scatter = self._joint[:size, :size]
             self._sum_x = self._joint[:size, size]
             if self._joined:
                 self._cross = self._joint[:size, size + 1 :]
-        self._buffers = {"C": np.ones((0, columns), dtype), "F": np.ones((0, columns), dtype)}
+        self._buffers = {"C": np.ones((0, columns)), "F": np.ones((0, columns))}
+        self._buffer = self._buffers["C"]
 
     def add(self, rows: Aligned) -> None:
         """One more chunk of rows."""
-        psi = _about(rows.psi, self._origins[1])
-        if rows.mass is None:
-            mass = np.ones(rows.phi.shape[0])
-            phi = self._add_products(rows.phi, psi)
-        else:
-            mass = rows.mass
-            phi = self._add_counted(rows.phi, psi, mass)
+        phi, psi = self._moved(rows.phi), _about(rows.psi, self._origins[1])
+        mass = np.ones(phi.shape[0]) if rows.mass is None else rows.mass
         self._weight += float(mass.sum())
         self._sum_y += psi.T @ mass
         if self._cubes is not None:
@@ -282,6 +274,7 @@ class Summation:
             self._norms += norms_of(phi, psi, rows.mass)
         if rows.weights is not None:
             self._weighted = self._of_phi(self._weighted, phi, mass * rows.weights)
+        self._add_products(phi, psi, rows.mass)
 
     def result(self) -> RowSums:
         """The sums, none of the buffers."""
@@ -297,46 +290,39 @@ class Summation:
             self._weighted,
         )
 
-    def _add_products(self, phi: Any, psi: Any) -> Any:
-        """Add Σφ, Σφψᵀ and, if it is asked for, Σφφᵀ; φ measured from its origin."""
+    def _moved(self, phi: Any) -> Any:
+        """Φ measured from its origin: dense rows in a buffer, column after column if they are."""
         if sparse.issparse(phi):
-            phi = phi.astype(np.float64, copy=False)
-        else:
-            joint = self._buffer(phi)
-            origin = self._origins[0].astype(self._dtype)
-            moved = joint[:, : self._size]
-            phi = np.subtract(phi, origin, out=moved, casting="same_kind")
-            if self._scatter is not None:
-                if self._joined:
-                    joint[:, self._size + 1 :] = dense(psi)
-                else:
-                    self._cross += phi.T @ psi
-                self._joint += np.matmul(joint.T, joint, out=self._product)
-                return phi
-        self._sum_x += phi.T @ np.ones(phi.shape[0])
-        self._cross += dense(phi.T @ psi)
-        if self._scatter is not None:
-            self._scatter += dense(phi.T @ phi)
-        return phi
-
-    def _buffer(self, phi: np.ndarray) -> np.ndarray:
-        """Room for φ and what stands beside it, column after column if φ is: no transposition."""
+            return phi.astype(np.float64, copy=False)
         order: Any = "F" if phi.strides[0] < phi.strides[1] else "C"
         known = self._buffers[order]
         if len(known) < len(phi):
-            make = np.empty if self._scatter is None else np.ones
-            known = self._buffers[order] = make((len(phi), known.shape[1]), self._dtype, order)
-        return known[: len(phi)]
+            known = self._buffers[order] = np.ones((len(phi), known.shape[1]), order=order)
+        self._buffer = known[: len(phi)]
+        return np.subtract(phi, self._origins[0], out=self._buffer[:, : self._size])
 
-    def _add_counted(self, phi: Any, psi: Any, mass: np.ndarray) -> Any:
-        """The same as ``_add_products`` for rows that stand for several each, in float64."""
-        phi = _about(phi, self._origins[0])
-        counted = sparse.diags(mass) @ phi if sparse.issparse(phi) else phi * mass[:, np.newaxis]
-        self._sum_x += phi.T @ mass
-        self._cross += dense(counted.T @ psi)
+    def _add_products(self, phi: Any, psi: Any, mass: np.ndarray | None) -> None:
+        """Add Σφ, Σφψᵀ and, if it is asked for, Σφφᵀ, of rows times the roots of their weights."""
+        if self._scatter is not None and not sparse.issparse(phi):
+            joint = self._buffer  # [Φ, 1] and, if it is narrow, Ψ
+            if self._joined:
+                joint[:, self._size + 1 :] = dense(psi)
+            if mass is not None:
+                joint *= np.sqrt(mass)[:, np.newaxis]
+                psi = psi * np.sqrt(mass)[:, np.newaxis]
+            if not self._joined:
+                self._cross += phi.T @ psi  # φ lies in the buffer
+            self._joint += np.matmul(joint.T, joint, out=self._product)
+            if mass is not None:
+                joint[:, self._size] = 1.0
+            return
+        own = phi
+        if mass is not None:
+            own = sparse.diags(mass) @ phi if sparse.issparse(phi) else phi * mass[:, np.newaxis]
+        self._sum_x += own.T @ np.ones(own.shape[0])
+        self._cross += dense(own.T @ psi)
         if self._scatter is not None:
-            self._scatter += dense(counted.T @ phi)
-        return phi
+            self._scatter += dense(own.T @ phi)
 
     def _of_phi(self, sums: RowSums | None, phi: Any, weights: np.ndarray) -> RowSums:
         """Sums with weighted rows of φ alone, and one more chunk of them."""
@@ -362,7 +348,6 @@ def sum_rows(
     scatter: bool = False,
     norms: bool = False,
     centred_y: bool = False,
-    dtype: Any = np.float64,
     concurrent: bool = False,
 ) -> RowSums:
     """Sums over all rows, from one visit to every chunk, in threads where that is possible.
@@ -376,7 +361,7 @@ def sum_rows(
     chunks : list of slice
     shape : tuple of int
         Numbers of columns of φ and of ψ.
-    scatter, norms, dtype
+    scatter, norms
         As in :class:`Summation`.
     centred_y : bool
         Whether ψ is measured from its mean already.
@@ -388,11 +373,11 @@ def sum_rows(
     # all of it, since threads that BLAS has just used go on to keep a core busy for a while
     with blas_threads_for_parts() if n_parts > 1 else nullcontext(1) as threads:
         first = read(chunks[0])
-        origin_x = origin_of(first.phi, dtype)
+        origin_x = origin_of(first.phi)
         origin_y = np.zeros(shape[1]) if centred_y else origin_of(first.psi)
 
         def add_up(part: slice) -> RowSums:
-            summation = Summation(origin_x, origin_y, scatter=scatter, norms=norms, dtype=dtype)
+            summation = Summation(origin_x, origin_y, scatter=scatter, norms=norms)
             with np.errstate(invalid="ignore"):  # in this thread
                 for rows in chunks[part]:
                     summation.add(first if rows == chunks[0] else read(rows))
@@ -409,12 +394,11 @@ def chunks_of(n_rows: int, n_columns: int) -> list[slice]:
     return list(slices(n_rows, max(64, rows)))
 
 
-def origin_of(rows: Any, dtype: Any = np.float64) -> np.ndarray:
-    """Mean of the first of some rows, as precise as it is subtracted; zero if they are sparse."""
+def origin_of(rows: Any) -> np.ndarray:
+    """Mean of the first of some rows; zero if they are sparse."""
     if sparse.issparse(rows):
         return np.zeros(rows.shape[1])
-    mean = np.asarray(np.mean(rows[:FIRST], axis=0, dtype=np.float64))
-    return mean.astype(dtype).astype(np.float64)
+    return np.asarray(np.mean(rows[:FIRST], axis=0, dtype=np.float64))
 
 
 def dense(matrix: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy import sparse
 from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
 from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
-from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.algebra.targets import BlockImages, SumBlocks
 from depmax.data.chunks import add_up
 from depmax.data.sample import Sample, in_double
 from depmax.data.stream import Stream
@@ -23,12 +23,6 @@ CONSTANT = 64.0
 FAR = 1e-4
 #: Columns that an operator on values at the samples is applied to at a time.
 COLUMNS = 256
-#: Values before the last product of features from which on single precision saves time.
-MANY = 2**22
-#: Rows on which the error of single precision is measured.
-PROBE_ROWS = 128
-#: Its error, relative to the length of features, up to which it is enough.
-LARGEST_ERROR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,6 @@ class Space:
         m and s.
     eps : float
         Relative precision of the coordinates.
-    dtype : dtype
-        Precision in which products of a chunk of coordinates are summed.
     concurrent : bool
         Whether several threads may ask for coordinates at a time.
     center : bool
@@ -101,7 +93,6 @@ class Space:
         dimension: int,
         eps: float = float(np.finfo(np.float64).eps),
         *,
-        dtype: Any = np.float64,
         concurrent: bool = False,
         center: bool = True,
         whole: bool = False,
@@ -115,7 +106,6 @@ class Space:
         self.total = n_samples if mass is None else float(mass.sum())
         self.dimension = dimension
         self.eps = eps
-        self.dtype = np.dtype(dtype)
         self.concurrent = concurrent
         self._center = center
         whole = whole or stream is not None
@@ -193,21 +183,12 @@ class Space:
         if sample.is_streamed:
             images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
             return cls.of_blocks(images, sample, len(mixing))
-        kernel, rows, shape = sample.kernel, sample.rows, (sample.n_samples, len(mixing))
-        many = np.prod(shape) >= MANY and sample.dtype == np.float32
-        if not many or not _single_is_enough(sample, mixing):
-            return cls(
-                lambda part: kernel.unmixed(in_double(rows[part])),
-                *shape,
-                concurrent=sample.is_array,
-                mass=sample.mass,
-            )
+        kernel, rows = sample.kernel, sample.rows
         return cls(
-            lambda part: kernel.unmixed(rows[part]),
-            *shape,
-            float(np.finfo(np.float32).eps),
-            dtype=np.float32,
-            concurrent=True,
+            lambda part: kernel.unmixed(in_double(rows[part])),
+            sample.n_samples,
+            len(mixing),
+            concurrent=sample.is_array,
             mass=sample.mass,
         )
 
@@ -381,7 +362,6 @@ class Space:
                 scatter=scatter,
                 norms=not scatter,
                 centred_y=True,
-                dtype=self.dtype,
                 concurrent=self.concurrent,
             )
         self._shift = sums.mean_x - sums.origin_x if self._center else -sums.origin_x
@@ -412,15 +392,3 @@ def precision_of(sample: Sample) -> float:
     mixing = None if sample.is_streamed else sample.kernel.mixing
     gain = 1.0 if mixing is None else max(1.0, float(np.linalg.norm(mixing)))
     return float(np.finfo(np.float64).eps) * gain
-
-
-def _single_is_enough(sample: Sample, mixing: np.ndarray) -> bool:
-    """Whether features of some rows stay what they are when rows are rounded."""
-    if not sample.is_array:
-        return False
-    rows = sample.rows[:: max(1, sample.n_samples // PROBE_ROWS)][:PROBE_ROWS]
-    with np.errstate(over="ignore", invalid="ignore"):
-        exact = sample.kernel.unmixed(in_double(rows)) @ mixing
-        rounded = sample.kernel.unmixed(rows) @ mixing
-        error = np.linalg.norm(rounded - exact)
-    return bool(error <= LARGEST_ERROR * np.linalg.norm(exact))

@@ -31,7 +31,6 @@ MOST_LEVELS = 10_000
 #: Unseen levels that a warning names.
 SHOWN_LEVELS = 3
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 
@@ -270,24 +269,23 @@ class ChunkColumns(Columns):
     """How the chunks of one table become matrices."""
 
     names: tuple[str, ...] | None = None
-    n_columns: int = 1
-    dtype: np.dtype = DOUBLE
+    example: Any = None  # a row like the others: an array or a CSR matrix of shape (1, n_columns)
     _before: ClassVar[str] = "in other parts of the table"
 
     @classmethod
     def like(cls, empty: Any, facts: ColumnFacts | None) -> ChunkColumns:
         """The reader of chunks like this one, which has no rows, by facts about all of them."""
         if not is_frame(empty):
-            single, width = empty.dtype == np.float32, 1 if empty.ndim == 1 else empty.shape[1]
-            return cls({}, n_columns=int(width), dtype=SINGLE if single else DOUBLE)
+            dtype = np.float32 if empty.dtype == np.float32 else np.float64
+            example: Any = np.zeros((1, 1 if empty.ndim == 1 else empty.shape[1]), dtype)
+            return cls(
+                {}, example=sparse.csr_matrix(example) if sparse.issparse(empty) else example
+            )
         frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
-        types = set(frame.schema.values())
-        return cls(
-            {} if facts is None else facts.categories(frame, "X", "refuse"),
-            names=names,
-            n_columns=len(names),
-            dtype=SINGLE if types == {nw.Float32()} else DOUBLE,
-        )
+        is_single = set(frame.schema.values()) == {nw.Float32()}
+        example = np.zeros((1, len(names)), np.float32 if is_single else np.float64)
+        levels = {} if facts is None else facts.categories(frame, "X", "refuse")
+        return cls(levels, names=names, example=example)
 
     def matrix(self, x: Any) -> Any:
         """Inputs as an array of floats or a CSR matrix; categories as codes."""
@@ -296,10 +294,10 @@ class ChunkColumns(Columns):
         else:
             values = x.tocsr() if sparse.issparse(x) else require_numbers(np.asarray(x), "X")
             values = values[:, np.newaxis] if values.ndim == 1 else values
-        if values.shape[1] != self.n_columns:
+        if values.shape[1] != self.example.shape[1]:
             raise ValueError(
                 f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
-                f"{self.n_columns}."
+                f"{self.example.shape[1]}."
             )
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
@@ -313,7 +311,7 @@ class ChunkColumns(Columns):
             )
         values = None if self.categories else _numbers_of(frame)
         if values is None:
-            values = self.encoded(frame).to_numpy().astype(self.dtype, copy=False)
+            values = self.encoded(frame).to_numpy().astype(self.example.dtype, copy=False)
         return values
 
 

@@ -188,6 +188,33 @@ def _is_scalar(item: Any) -> bool:
     return hasattr(item, "__float__") and np.ndim(item) == 0
 
 
+def refuse_gaps(n_missing: int, n_rows: int) -> None:
+    """Refuse rows without a target."""
+    if n_missing:
+        raise ValueError(
+            f"y is missing (NaN or None) in {n_missing} of {n_rows} rows: drop these rows, or use "
+            "an estimator with a beta parameter, which learns from unlabelled rows."
+        )
+
+
+def require_labelled(n_labelled: int, n_rows: int) -> None:
+    """Refuse a target that is missing in all rows."""
+    if not n_labelled:
+        raise ValueError(
+            f"y has no labelled rows: all {n_rows} are missing. Label some rows, or use an "
+            "unsupervised method such as PCA."
+        )
+
+
+def require_classes(classes: np.ndarray) -> None:
+    """Refuse a single class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes.tolist()[0]!r}): nothing can depend on a constant. At "
+            "least two classes are needed."
+        )
+
+
 def refuse_mixed(labels: np.ndarray) -> None:
     """Refuse a mixture of text and other values, which cannot be sorted."""
     texts = [isinstance(label, str) for label in labels] if labels.dtype.kind == "O" else []

@@ -13,6 +13,7 @@ from scipy import sparse
 from depmax.data.checks import warn_of_scales
 from depmax.data.chunks import Scan
 from depmax.data.columns import ChunkColumns, column_names, is_missing
+from depmax.data.labels import require_classes, require_labelled
 from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
 from depmax.data.scan import scan
 from depmax.data.stream import StreamRows
@@ -132,11 +133,6 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
         bound = recipe.bind(_names_of(table)) if categories else training.kernel
         owner = type(estimator).__name__
         warn_of_scales(bound, table.values, table.names, categories, owner=owner)
-
-
-def reads_chunks(X: Any) -> bool:
-    """Whether X is read a chunk at a time."""
-    return is_streamed(X)
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
@@ -276,13 +272,8 @@ def reads_objects(kernel: Kernel) -> bool:
 def kernel_of_target(target: Target) -> Kernel:
     """The kernel that ``target_kernel="auto"`` chooses for the type of a target."""
     if target.kind == "classes":
-        n_classes = len(target.classes)
-        if n_classes < 2:
-            raise ValueError(
-                f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
-                "constant. At least two classes are needed."
-            )
-        return ClassBalanced() if n_classes == 2 else Delta(weights="balanced")
+        require_classes(target.classes)
+        return ClassBalanced() if len(target.classes) == 2 else Delta(weights="balanced")
     return Linear() if target.kind == "multilabel" else Gaussian()
 
 
@@ -328,7 +319,7 @@ def read_labels(
     if target.is_streamed or target.n_unlabeled == 0:
         side = target_sample(target, target_kernel, mass=mass)
         return Labels(side, n_skipped=target.n_unlabeled)
-    _require_some(target.labelled)
+    require_labelled(int(target.labelled.sum()), target.n_samples)
     known = target.take(target.labelled)
     if known.kind == "classes" and len(known.classes) < 2:
         raise ValueError(
@@ -349,7 +340,7 @@ def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray 
         missing |= rows == -1
     if not missing.any():
         return rows, None
-    _require_some(~missing)
+    require_labelled(int((~missing).sum()), len(rows))
     known = rows[~missing]
     if known.dtype.kind == "f" and (known == np.rint(known)).all():
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
@@ -364,12 +355,4 @@ def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: 
             "None). beta > 0 learns from such rows too.",
             UserWarning,
             stacklevel=stacklevel + 1,
-        )
-
-
-def _require_some(labelled: np.ndarray) -> None:
-    if not labelled.any():
-        raise ValueError(
-            f"y has no labelled rows: all {len(labelled)} are missing. Label some rows, or use an "
-            "unsupervised method such as PCA."
         )

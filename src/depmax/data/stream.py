@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from depmax.data.checks import sample_positions
 from depmax.data.chunks import Chunk, Scan, stacked
@@ -50,10 +49,8 @@ class Stream:
     @property
     def inputs(self) -> StreamRows:
         """The rows of X."""
-        example: Any = np.zeros((1, self.decoder.n_columns), self.decoder.dtype)
-        if sparse.issparse(self.table.empty.x):
-            example = sparse.csr_matrix(example)
-        return StreamRows(self, _inputs, example, of_inputs=True, columns=self.decoder)
+        columns = self.decoder
+        return StreamRows(self, _inputs, columns.example, of_inputs=True, columns=columns)
 
     def total(
         self,

@@ -21,7 +21,15 @@ from depmax.data.columns import (
     is_nominal,
     why_not_numeric,
 )
-from depmax.data.labels import declared_categories, refuse_roles, settle, warn_of_order
+from depmax.data.labels import (
+    declared_categories,
+    refuse_gaps,
+    refuse_roles,
+    require_classes,
+    require_labelled,
+    settle,
+    warn_of_order,
+)
 from depmax.data.stream import Stream, StreamRows, View, order_statistics
 from depmax.data.target import (
     Column,
@@ -126,9 +134,10 @@ class TargetFacts:
 
     def representative(self) -> np.ndarray:
         """A small target of the same type: its different values, or many of them."""
-        if self.width is not None:
-            return np.array([[0.0, 1.0]] if self.is_binary else [[0.0, 2.0]])
         numeric = self.kinds <= frozenset("biuf")
+        if self.width is not None:
+            numbers = [0.0, 1.0] if self.is_binary else [0.0, 2.0]
+            return np.array([numbers if numeric else ["text", "text"]])
         if not numeric and len({kind in "biuf" for kind in self.kinds}) > 1:
             raise TypeError("y holds numbers in one part of the table and text in another.")
         if numeric and "f" in self.kinds:
@@ -137,11 +146,7 @@ class TargetFacts:
 
     def kind(self, **rules: Any) -> TargetKind:
         """The type of the target, decided by ``read_target`` on its different values."""
-        if self.n_rows == 0:
-            raise ValueError(
-                f"y has no labelled rows: all {self.n_missing} are missing. Label some rows, or "
-                "use an unsupervised method such as PCA."
-            )
+        require_labelled(self.n_rows, self.n_missing)
         if self.largest is not None:
             require_finite(self.largest[np.newaxis], None, "y")
         found = read_target(self.representative(), is_part=True, **rules).kind
@@ -230,12 +235,8 @@ class StreamedY:
     def as_target(self, *, semi: bool, minus_one: bool, **rules: Any) -> StreamedTarget:
         """The target by the rules of ``read_target``."""
         facts: TargetFacts = self.stream.facts
-        if facts.n_missing and not semi:
-            raise ValueError(
-                f"y is missing (NaN or None) in {facts.n_missing} of "
-                f"{facts.n_missing + facts.n_rows} rows: drop these rows, or use an estimator with "
-                "a beta parameter, which learns from unlabelled rows."
-            )
+        if not semi:
+            refuse_gaps(facts.n_missing, facts.n_missing + facts.n_rows)
         kind, distinct = facts.kind(**rules), None
         if facts.is_counted:
             values, counts = facts.representative(), np.array(list(facts.counts.values()))
@@ -245,11 +246,8 @@ class StreamedY:
                 refuse_roles(len(values), facts.n_rows, n_rows, example, declared=declared)
             order = np.argsort(values, kind="stable")
             distinct = values[order], counts[order]
-            if kind == "classes" and len(values) < 2:
-                raise ValueError(
-                    f"y has one class only ({values.tolist()[0]!r}): nothing can depend on a "
-                    "constant. At least two classes are needed."
-                )
+            if kind == "classes":
+                require_classes(values)
         return StreamedTarget(self.stream, kind, distinct)
 
 

@@ -15,6 +15,7 @@ from depmax.data.columns import is_missing
 from depmax.data.labels import (
     declared_categories,
     missing_rows,
+    refuse_gaps,
     refuse_identifiers,
     refuse_mixed,
     settle,
@@ -152,10 +153,7 @@ def read_target(
     elif not semi and missing.any():
         if array.dtype.kind in "fc" and array.size > len(array):  # names the output
             require_finite(np.atleast_2d(array.T).T, None, "y")
-        raise ValueError(
-            f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "
-            "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
-        )
+        refuse_gaps(int(missing.sum()), len(array))
     complete = not missing.any()
     present = settle(array if complete else array[~missing])
     refuse_mixed(present)

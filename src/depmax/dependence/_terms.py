@@ -13,9 +13,9 @@ from scipy import sparse
 
 from depmax import _limits
 from depmax._threads import map_threads, slices
-from depmax.algebra.form import CentredValues, Form, target_factor
+from depmax.algebra.form import CentredValues, Form
 from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
 from depmax.data.checks import require_finite_values
 from depmax.data.sample import Sample
 

@@ -257,11 +257,11 @@ def _screen_streamed(
         return counted.score(Delta() if position in decoder.categories else recipe, position)
 
     with one_blas_thread(always=True):
-        scores = map_threads(scored, range(decoder.n_columns), n_jobs)
+        scores = map_threads(scored, range(inputs.shape[1]), n_jobs)
     effects = counted.effects(scores)
     pvalues = np.array([score.pvalue for score in scores])
     return Screening(
-        names=decoder.names or numbered_columns(decoder.n_columns),
+        names=decoder.names or numbered_columns(inputs.shape[1]),
         scores=np.array([score.hsic if unbiased else score.biased for score in scores]),
         pvalues=pvalues,
         pvalues_adjusted=_adjusted(pvalues),

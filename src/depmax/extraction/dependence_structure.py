@@ -12,7 +12,8 @@ from depmax._parameters import number, one_of
 from depmax.algebra import Directions, Space, hsic_form, leading
 from depmax.algebra.coordinates import Coordinates, coordinates_of
 from depmax.algebra.directions import positive_part
-from depmax.algebra.form import gram_of, target_factor
+from depmax.algebra.form import gram_of
+from depmax.algebra.targets import target_factor
 from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, is_precomputed

@@ -25,7 +25,6 @@ from depmax.data.reading import (
     read_rows,
     read_target_sample,
     read_training,
-    reads_chunks,
     require_coordinates,
     warn_of_units,
     warn_of_unlabeled,
@@ -411,9 +410,7 @@ class DependenceExtractor(KernelTransformer):
 
     def _aligned(self, X: Any, y: Any) -> tuple[Any, Any]:
         """X and y, of one surveyed table where they are read a chunk at a time."""
-        if not self._streams and reads_chunks(X) and not is_streamed(X):
-            return X.block(slice(0, X.shape[0])), y  # all rows of a source of the user's own
-        if reads_chunks(X):
+        if is_streamed(X):
             why = self._why_not_streamed
             if not self._streams:
                 why = (

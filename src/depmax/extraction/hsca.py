@@ -22,8 +22,8 @@ from depmax.algebra import (
     squared_part,
 )
 from depmax.algebra.coordinates import coordinates_of, pairs_held
-from depmax.algebra.form import target_factor
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.targets import target_factor
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.found import Found, along

@@ -15,7 +15,8 @@ from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
 from depmax.algebra import Directions, Form, Space
 from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import CentredValues, centred_target, gram_of
+from depmax.algebra.form import CentredValues, gram_of
+from depmax.algebra.targets import centred_target
 from depmax.data import read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import read_rows

@@ -190,7 +190,7 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
         space, rank = coordinates.space, rank_of_factor(answer.factor)
         with coordinates.solving():
             found = explained(self, coordinates, answer, count, 1)
-            vectors, loadings = found.directions.vectors, found.coefficients
+            vectors, loadings = found.directions.vectors, found.coefficients()
             loadings[rank:] = 0.0  # features beyond those of the outputs
             middle = np.zeros(vectors.shape[1])
             if answer.labelled is not None:  # whose mean is not that of all rows

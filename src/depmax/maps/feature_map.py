@@ -21,7 +21,6 @@ from depmax.data.reading import (
     aligned,
     read_rows,
     read_training,
-    reads_chunks,
     warn_of_units,
 )
 from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
@@ -211,7 +210,7 @@ class FeatureMap(KernelTransformer):
         """Read the training rows, resolve the kernel on them, and fit."""
         check_parameters(self)
         self._forget()
-        if reads_chunks(X) and not self._streams:
+        if is_streamed(X) and not self._streams:
             raise TypeError(
                 f"{type(self).__name__} needs all rows in memory: for a table that is read a chunk "
                 "at a time use NystroemMap or RandomFourier."

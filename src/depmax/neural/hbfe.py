@@ -28,7 +28,7 @@ from depmax.neural._extractor import (
     seeded,
     upward,
 )
-from depmax.neural._statistics import Smoothness, white_hsic
+from depmax.neural._statistics import Smoothness, gram, hsic_with, white_hsic, whiten
 from depmax.neural.solvers import Split, as_solver
 
 #: Rows over which a dependence is averaged.
@@ -231,7 +231,8 @@ class DependenceNetwork(NeuralExtractor):
             factor = torch.as_tensor(target.factor[block])
             for column in range(features.shape[1]):
                 feature = torch.as_tensor(features[target.rows[block], column : column + 1])
-                value = white_hsic(feature, factor, self.feature_kernel, bool(self.unbiased))
+                K = gram(whiten(feature), self.feature_kernel)
+                value = hsic_with(K, factor, unbiased=bool(self.unbiased))
                 values[column] += float(value) / len(blocks)
         return values
 

@@ -1,8 +1,8 @@
 """Graphs of neighbouring samples and their Laplacians."""
 
-from depmax.algebra.graphs.given import GivenGraph
 from depmax.algebra.graphs.graph import (
     GaussianGraph,
+    GivenGraph,
     Graph,
     GraphLike,
     NeighborGraph,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, check_parameters, integer, number
 from depmax._threads import slices
-from depmax.algebra.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian, Weights
+from depmax.algebra.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian
 from depmax.algebra.graphs.points import SECONDS_PER_PAIR, Pairs, Points, median_distance
 
 #: Weights of edges: all equal, or by distance.
@@ -55,7 +55,7 @@ class Graph(BaseEstimator):
             )
         return laplacian
 
-    def weights(self, points: Points) -> Weights:
+    def weights(self, points: Points) -> Any:
         """Weights of the edges between points."""
         raise NotImplementedError
 
@@ -80,6 +80,7 @@ def width(points: Points, bandwidth: Any) -> float:
     return median_distance(points) if isinstance(bandwidth, str) else float(bandwidth)
 
 
+@dataclass(eq=False, repr=False)
 class NeighborGraph(Graph):
     """Each sample is connected to its nearest others.
 
@@ -105,23 +106,16 @@ class NeighborGraph(Graph):
     40
     """
 
+    n_neighbors: int = 5
+    _: KW_ONLY
+    mutual: bool = False
+    bandwidth: float | Literal["median"] | None = None
+    normalized: bool = False
+
     _declared: ClassVar = {"n_neighbors": integer(1), "mutual": FLAG, "bandwidth": BANDWIDTH}
     _remedy = "Raise n_neighbors to connect them."
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        mutual: bool = False,
-        bandwidth: float | Literal["median"] | None = None,
-        normalized: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.mutual = mutual
-        self.bandwidth = bandwidth
-        self.normalized = normalized
-
-    def weights(self, points: Points) -> Weights:
+    def weights(self, points: Points) -> Any:
         """Weights of the edges, sparse."""
         count = int(self.n_neighbors)
         if count >= points.n_samples:
@@ -135,6 +129,7 @@ class NeighborGraph(Graph):
         return edge_weights(points, pairs, self.bandwidth)
 
 
+@dataclass(eq=False, repr=False)
 class RadiusGraph(Graph):
     """Samples are connected if they are no farther apart than a radius.
 
@@ -157,21 +152,15 @@ class RadiusGraph(Graph):
     array([1., 2., 1.])
     """
 
+    radius: float | None = None
+    _: KW_ONLY
+    bandwidth: float | Literal["median"] | None = None
+    normalized: bool = False
+
     _declared: ClassVar = {"radius": number(0, ends="(]", also=[None]), "bandwidth": BANDWIDTH}
     _remedy = "Raise radius to connect them."
 
-    def __init__(
-        self,
-        radius: float | None = None,
-        *,
-        bandwidth: float | Literal["median"] | None = None,
-        normalized: bool = False,
-    ) -> None:
-        self.radius = radius
-        self.bandwidth = bandwidth
-        self.normalized = normalized
-
-    def weights(self, points: Points) -> Weights:
+    def weights(self, points: Points) -> Any:
         """Weights of the edges, sparse."""
         if self.radius is None:
             if points.n_samples < 2:
@@ -262,6 +251,7 @@ class GaussianWeights:
                 yield rows, columns, weights, squares
 
 
+@dataclass(eq=False, repr=False)
 class GaussianGraph(Graph):
     """All samples are connected, with weights exp(-d²/2σ²).
 
@@ -284,17 +274,98 @@ class GaussianGraph(Graph):
            [-0.61,  0.61]])
     """
 
+    bandwidth: float | Literal["median"] = "median"
+    _: KW_ONLY
+    normalized: bool = False
+
     _declared: ClassVar = {"bandwidth": number(0, ends="(]", also=["median"])}
 
-    def __init__(
-        self, bandwidth: float | Literal["median"] = "median", *, normalized: bool = False
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.normalized = normalized
-
-    def weights(self, points: Points) -> Weights:
+    def weights(self, points: Points) -> Any:
         """Weights of all pairs, in tiles."""
         return GaussianWeights(points, width(points, self.bandwidth))
+
+
+#: Differences of W_ij and W_ji up to this share of the largest weight are rounding errors.
+SYMMETRIC = 1e-8
+
+
+@dataclass(eq=False, repr=False)
+class GivenGraph(Graph):
+    """Weights of the edges as a matrix, or as a function of the rows.
+
+    Parameters
+    ----------
+    matrix : array-like, sparse matrix or callable
+        W of shape (n_samples, n_samples): symmetric, not negative, in the order of the rows of X.
+        A function takes the rows that are fitted to, as an array (categories as codes, objects as
+        they are, with ``kernel="precomputed"`` the numbers of the rows), and returns such a matrix:
+        it also serves where a part of the rows is fitted to, as in cross-validation. The diagonal
+        is ignored.
+    normalized : bool, default=False
+        Whether the Laplacian is I - D^(-½) W D^(-½) rather than D - W.
+
+    Examples
+    --------
+    Neighbours by two columns only, whatever kernel the features have:
+
+    >>> import numpy as np
+    >>> from depmax import HBFE
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> y = np.where(np.arange(60) < 20, X[:, 0] > 0, np.nan)
+    >>> def near(rows):
+    ...     edges = kneighbors_graph(rows[:, :2], 5)
+    ...     return edges.maximum(edges.T)
+    >>> HBFE(1, kernel="gaussian", beta=0.2, graph=near).fit(X, y).n_unlabeled_
+    40
+    """
+
+    matrix: Any
+    _: KW_ONLY
+    normalized: bool = False
+
+    _remedy = "Add edges that connect them."
+
+    def weights(self, points: Points) -> Any:
+        """Weights of the edges; of a dense matrix those of all pairs that are not zero."""
+        matrix = self.matrix(points.rows) if callable(self.matrix) else self.matrix
+        edges = _upper_edges(matrix, points.n_samples)
+        squares = points.between(edges.row, edges.col)
+        return EdgeWeights(points.n_samples, edges.row, edges.col, edges.data, squares)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if callable(self.matrix):
+            return str(super().__repr__(N_CHAR_MAX))
+        size = " x ".join(map(str, np.shape(self.matrix)))
+        return f"GivenGraph(matrix of {size}, normalized={self.normalized})"
+
+
+def _upper_edges(matrix: Any, n_samples: int) -> sparse.coo_matrix:
+    """Entries above the diagonal that are not zero, of a matrix that is one of weights."""
+    if not sparse.issparse(matrix):
+        matrix = np.asarray(matrix, dtype=np.float64)
+    if matrix.shape != (n_samples, n_samples):
+        raise ValueError(
+            f"graph has the shape {matrix.shape}, but X has {n_samples} rows: a matrix of weights "
+            "has a row and a column for each of them. Where a part of the rows is fitted to, as in "
+            "cross-validation or for n_components='auto', give a function of the rows that returns "
+            "the matrix."
+        )
+    matrix = sparse.csr_matrix(matrix, dtype=np.float64)
+    if not np.isfinite(matrix.data).all() or matrix.data.min(initial=0.0) < 0:
+        raise ValueError("graph has weights that are negative, infinite or NaN: all must be >= 0.")
+    largest = matrix.data.max(initial=0.0)
+    if abs(matrix - matrix.T).max() > SYMMETRIC * largest:
+        raise ValueError(
+            "graph is not symmetric: give W.maximum(W.T) for edges that either end names, or "
+            "(W + W.T)/2."
+        )
+    upper = sparse.triu(matrix, 1).tocoo()
+    upper.eliminate_zeros()
+    if upper.nnz == 0:
+        raise ValueError("graph has no edge: at least one weight must be positive.")
+    return upper
 
 
 def as_graph(graph: Any) -> Graph:
@@ -307,8 +378,6 @@ def as_graph(graph: Any) -> Graph:
     >>> as_graph("neighbors")
     NeighborGraph()
     """
-    from depmax.algebra.graphs.given import GivenGraph
-
     names = {"neighbors": NeighborGraph, "radius": RadiusGraph, "gaussian": GaussianGraph}
     if isinstance(graph, str) and graph in names:
         return names[graph]()

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from depmax.algebra.graphs.points import Points
-
-
-class Weights(Protocol):
-    """Symmetric weights W of edges, none of a node with itself."""
-
-    @property
-    def degrees(self) -> np.ndarray:
-        """Sum of each node's weights, of shape (m,)."""
-
-    @property
-    def n_components(self) -> int:
-        """Number of connected components."""
-
-    def times(self, values: np.ndarray) -> np.ndarray:
-        """W times columns of values at the nodes, of shape (m, k)."""
-
-    def energy(self, scales: np.ndarray) -> float:
-        """½ Σ_ij s_i s_j W_ij d_ij² with the nodes' distances d and scales s of shape (m,)."""
-
-    def matrix(self) -> sparse.csr_matrix | np.ndarray:
-        """W itself, sparse where few nodes are neighbours."""
-
-    def draw(self, count: int, rng: np.random.RandomState) -> DrawnEdges:
-        """Edges drawn at random."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +82,12 @@ class Laplacian:
     A node without edges has nothing to be like: its row is zero in both.
     """
 
-    weights: Weights
+    weights: Any  # EdgeWeights or GaussianWeights
     normalized: bool
     degrees: np.ndarray  # diagonal of D, shape (m,)
 
     @classmethod
-    def of(cls, weights: Weights, *, normalized: bool) -> Laplacian:
+    def of(cls, weights: Any, *, normalized: bool) -> Laplacian:
         """Laplacian of a graph with these weights."""
         return cls(weights, normalized, weights.degrees)
 

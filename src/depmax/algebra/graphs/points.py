@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -44,38 +45,73 @@ class Pairs:
 WIDE, SECONDS_PER_PAIR = 8, 9e-9
 
 
-class Points(Protocol):
-    """m samples and the squared distances between their images."""
+class Points(ABC):
+    """m samples and the squared distances between their images.
+
+    A subclass gives the distances of some samples to others, a block at a time.
+    """
+
+    rows: Any  # the samples themselves, as they were before a kernel saw them
 
     @property
+    @abstractmethod
     def n_samples(self) -> int:
         """Number of samples m."""
 
-    @property
-    def rows(self) -> Any:
-        """The samples themselves, as they were before a kernel saw them."""
-
-    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Squared distances of samples to one other each, of shape (n_pairs,)."""
-
+    @abstractmethod
     def squares(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Squared distances of some samples to others."""
 
-    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and squared distances of each sample's nearest others, two of shape (m, p)."""
-
-    def within(self, radius: float) -> Pairs:
-        """Pairs no farther apart than a radius."""
-
+    @abstractmethod
     def norms(self) -> np.ndarray:
         """Squared distance of each sample to the mean of all, of shape (m,)."""
 
+    @abstractmethod
     def size(self, factor: np.ndarray) -> float:
         """tr(ΨᵀΦΦᵀΨ) = ‖ΦᵀΨ‖² for a factor of shape (m, r) whose columns have mean zero."""
 
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Squared distances of samples to one other each, of shape (n_pairs,)."""
+        squares = np.empty(len(first))
+        order = np.argsort(first, kind="stable")
+        ends = np.searchsorted(first[order], np.arange(self.n_samples + 1))
+        for rows in self._blocks():
+            pairs = order[ends[rows.start] : ends[rows.stop]]
+            own, place = np.unique(first[pairs], return_inverse=True)
+            others, partner = np.unique(second[pairs], return_inverse=True)
+            squares[pairs] = self.squares(own, others)[place, partner]
+        return squares
+
+    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and squared distances of each sample's nearest others, two of shape (m, p)."""
+        numbers = np.empty((self.n_samples, n_neighbors), dtype=np.intp)
+        distances = np.empty((self.n_samples, n_neighbors))
+        for rows in self._blocks():
+            squares = self.squares(rows, slice(0, self.n_samples))
+            places = np.arange(len(squares))
+            squares[places, places + rows.start] = np.inf
+            near = np.argpartition(squares, n_neighbors - 1, axis=1)[:, :n_neighbors]
+            numbers[rows] = near
+            distances[rows] = np.take_along_axis(squares, near, axis=1)
+        return numbers, distances
+
+    def within(self, radius: float) -> Pairs:
+        """Pairs no farther apart than a radius."""
+        parts = []
+        for rows in self._blocks():
+            squares = self.squares(rows, slice(0, self.n_samples))
+            first, second = np.nonzero(squares <= radius**2)
+            upper = first + rows.start < second
+            first, second = first[upper], second[upper]
+            parts.append((first + rows.start, second, squares[first, second]))
+        return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _blocks(self) -> list[slice]:
+        return list(slices(self.n_samples, max(1, BLOCK // self.n_samples)))
+
 
 @dataclass(frozen=True)
-class VectorPoints:
+class VectorPoints(Points):
     """Points that are vectors, dense or sparse; neighbours are searched by scikit-learn."""
 
     vectors: Any  # of shape (m, D)
@@ -140,7 +176,7 @@ class VectorPoints:
 
 
 @dataclass(frozen=True)
-class KernelPoints:
+class KernelPoints(Points):
     """Points of which only kernel values are known: ‖φ-φ'‖² = k(x, x) + k(x', x') - 2k(x, x')."""
 
     tile: Callable[[Any, Any], np.ndarray]  # kernel values of some samples with others
@@ -159,42 +195,6 @@ class KernelPoints:
         squares += self.diagonal[columns]
         return np.maximum(squares, 0.0, out=squares)
 
-    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Squared distances of pairs: kernel values of a block of samples with their partners."""
-        squares = np.empty(len(first))
-        order = np.argsort(first, kind="stable")
-        ends = np.searchsorted(first[order], np.arange(self.n_samples + 1))
-        for rows in self._blocks():
-            pairs = order[ends[rows.start] : ends[rows.stop]]
-            own, place = np.unique(first[pairs], return_inverse=True)
-            others, partner = np.unique(second[pairs], return_inverse=True)
-            squares[pairs] = self.squares(own, others)[place, partner]
-        return squares
-
-    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and squared distances of each sample's nearest others."""
-        numbers = np.empty((self.n_samples, n_neighbors), dtype=np.intp)
-        distances = np.empty((self.n_samples, n_neighbors))
-        for rows in self._blocks():
-            squares = self.squares(rows, slice(0, self.n_samples))
-            places = np.arange(len(squares))
-            squares[places, places + rows.start] = np.inf
-            near = np.argpartition(squares, n_neighbors - 1, axis=1)[:, :n_neighbors]
-            numbers[rows] = near
-            distances[rows] = np.take_along_axis(squares, near, axis=1)
-        return numbers, distances
-
-    def within(self, radius: float) -> Pairs:
-        """Pairs no farther apart than a radius."""
-        parts = []
-        for rows in self._blocks():
-            squares = self.squares(rows, slice(0, self.n_samples))
-            first, second = np.nonzero(squares <= radius**2)
-            upper = first + rows.start < second
-            first, second = first[upper], second[upper]
-            parts.append((first + rows.start, second, squares[first, second]))
-        return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
     def norms(self) -> np.ndarray:
         """Squared distance of each sample to the mean of all."""
         everything = slice(0, self.n_samples)
@@ -212,9 +212,6 @@ class KernelPoints:
             float(np.sum(factor[rows] * (self.tile(known[rows], known) @ factor)))
             for rows in slices(len(known), max(1, BLOCK // max(1, len(known))))
         )
-
-    def _blocks(self) -> list[slice]:
-        return list(slices(self.n_samples, max(1, BLOCK // self.n_samples)))
 
 
 def median_distance(points: Points) -> float:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax.algebra.form import target_factor
 from depmax.algebra.row_sums import Aligned, RowSums, dense
-from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
 from depmax.data.checks import require_samples
 from depmax.data.chunks import Chunk
 from depmax.data.reading import aligned, read_target_sample, sample_of_table, table_of_stream

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from depmax.algebra.form import centred_target, square_of, target_factor
-from depmax.algebra.streamed import target_sums
+from depmax.algebra.form import square_of
+from depmax.algebra.targets import centred_target, target_factor, target_sums
 from depmax.data import Target, TargetKind, read_target
 from depmax.data.reading import Labels, warn_of_outputs
 from depmax.data.sample import Sample

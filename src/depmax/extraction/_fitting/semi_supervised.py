@@ -257,8 +257,21 @@ class Explained(NamedTuple):
     """Directions that maximise pᵀCCᵀp / pᵀBp, and the regression of the target on them."""
 
     directions: Directions  # their dependence is pᵀCCᵀp / pᵀSp, S the variance of labelled samples
-    #: Q with PQ = B⁻¹C·share, of shape (k, c): the least squares that B regularises.
-    coefficients: np.ndarray
+    sphere: Sphere  # of B
+    cross: np.ndarray  # C
+    share: float = 1.0  # what B is made of S times
+
+    def coefficients(self) -> np.ndarray:
+        """Q with PQ = B⁻¹C·share, of shape (k, c): the least squares that B regularises.
+
+        Of each direction on its own, since they are orthogonal in B.
+        """
+        vectors = self.directions.vectors
+        inside, *_ = linalg.lstsq(self.sphere.whiten, vectors)  # v with p = Wv, and pᵀBp = ‖v‖²
+        squares = np.square(inside).sum(axis=0)
+        still = squares <= np.finfo(np.float64).tiny
+        found: np.ndarray = (vectors.T @ self.cross) / np.where(still, np.inf, squares)[:, None]
+        return self.share * found
 
 
 def explained(
@@ -274,8 +287,7 @@ def explained(
     if model.beta == 0:
         cross = space.moments(Form(factor / space.total)).cross
         sphere = Sphere.of_space(space, alpha)
-        found = sphere.most_correlated(cross, count)
-        return Explained(found, _coefficients(sphere, cross, found.vectors))
+        return Explained(sphere.most_correlated(cross, count), sphere, cross)
     n_labelled = answer.sample.n_samples
     labelled = np.ones(n_labelled, dtype=bool) if answer.labelled is None else answer.labelled
     form = Form(factor / n_labelled, np.full(n_labelled, 1.0 / n_labelled)).spread(labelled)
@@ -291,14 +303,4 @@ def explained(
     reached = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
     varies = np.einsum("ij,ij->j", vectors, variance @ vectors)
     reached = np.divide(reached, varies, out=np.zeros_like(reached), where=varies > 1e-12)
-    return Explained(
-        Directions(vectors, reached), rate * _coefficients(sphere, moments.cross, vectors)
-    )
-
-
-def _coefficients(sphere: Sphere, cross: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Of each direction on its own, since they are orthogonal in B."""
-    inside, *_ = linalg.lstsq(sphere.whiten, vectors)  # v with p = Wv, and pᵀBp = ‖v‖²
-    squares = np.square(inside).sum(axis=0)
-    still = squares <= np.finfo(np.float64).tiny
-    return (vectors.T @ cross) / np.where(still, np.inf, squares)[:, np.newaxis]
+    return Explained(Directions(vectors, reached), sphere, moments.cross, rate)

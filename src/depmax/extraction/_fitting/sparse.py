@@ -17,8 +17,8 @@ from depmax.algebra import Form, Space
 from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
 from depmax.algebra.form import square_of
 from depmax.algebra.images import Examples
-from depmax.algebra.streamed import KernelColumns
 from depmax.algebra.subsets import best_combination
+from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.answer import Answer

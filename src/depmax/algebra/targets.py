@@ -1,4 +1,4 @@
-"""Sums over rows that are read a block at a time, and pivots of a target's kernel.
+"""The target beside the inputs: its factor Ψ with ΨΨᵀ = HLH, and sums over blocks of rows.
 
 What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
 pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax.algebra.form import CentredValues, Part
 from depmax.algebra.row_sums import (
     PARTS,
     Aligned,
@@ -22,6 +23,7 @@ from depmax.algebra.row_sums import (
     chunks_of,
     dense,
     origin_of,
+    sum_rows,
 )
 from depmax.data.checks import require_positive, require_semidefinite
 from depmax.data.chunks import Chunk, add_up
@@ -41,9 +43,6 @@ FEW_COLUMNS = 4
 #: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
 #: time: about 100 MB for the Gaussian kernel of numbers.
 FEW_ROWS = 2**18
-
-#: Some of the rows: a slice of those in memory, or a block of those that are read.
-Part = slice | Chunk
 
 
 @dataclass(frozen=True)
@@ -249,3 +248,116 @@ def factor_of_matrix(matrix: np.ndarray) -> np.ndarray:
     require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
     left = total - np.cumsum(np.square(factor).sum(axis=0))
     return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]
+
+
+# --- the factor of a target ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TargetOfPart:
+    """ψ - mean of some rows."""
+
+    view: Callable[[Any], Any]  # from a part to rows of the target
+    images: Callable[[Any], Any]  # from rows of the target to ψ
+    mean: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, r)."""
+        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
+
+
+def _view_of(side: Sample) -> Callable[[Any], Any]:
+    """From parts of the rows to the rows."""
+    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
+    return view
+
+
+def centred_target(side: Sample) -> CentredValues:
+    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
+
+    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
+    """
+    if side.has_features:
+        return _of_images(side, side.kernel.features)
+    found = _of_pivots(side)
+    if found is None:
+        raise ValueError(
+            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
+            "target_kernel=NystroemMap(…)."
+        )
+    return found
+
+
+def _of_pivots(side: Sample) -> CentredValues | None:
+    """The same by pivots; None if they are too many."""
+    found = few_pivots(side)
+    if found is None:
+        return None
+    images, sums = found
+    return _of_images(side, images) if sums is None else _of_sums(side, images, sums)
+
+
+def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
+    """Centred coordinates, and their inner products."""
+    distinct = side.rows.distinct if side.is_streamed else None
+    made: Callable[..., Any]
+    if side.is_streamed and side.rows.moments and side.kernel.capabilities.is_linear:
+        mean, gram = side.rows.moments
+        made = TargetOfPart(_view_of(side), images, mean)
+        return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+    if distinct is None or distinct[1] is None:
+        return _of_sums(side, images, _sums_of(side, images))
+    values, counts = distinct
+    psi = np.asarray(dense(images(values)), dtype=np.float64)
+    mean = counts @ psi / side.n_samples
+    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
+    """Centred coordinates whose sums are known."""
+    mean = sums.mean_x
+    gram = sums.about(mean, sums.origin_y).scatter
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over the target alone, ψ in the place of φ."""
+    if side.is_streamed:
+        return target_sums(side.rows, images)
+
+    def read(part: slice) -> Aligned:
+        psi = dense(images(side.rows[part]))
+        mass = None if side.mass is None else side.mass[part]
+        return Aligned(psi, np.zeros((psi.shape[0], 0)), mass=mass)
+
+    width = images(side.rows[:1]).shape[1]
+    chunks = chunks_of(side.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
+
+
+def target_factor(side: Sample) -> Any:
+    """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
+
+    The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
+    factor with as many pivots as full precision takes: about twenty for a Gaussian kernel of
+    numbers, all samples for a kernel matrix of full rank. Only the factor of few rows, or one of
+    many pivots, is held as an array; otherwise rows of Ψ are made where they are asked for.
+    """
+    width = side.n_coordinates
+    if side.is_streamed or (width is not None and width <= side.n_samples):
+        return centred_target(side)
+    if side.is_array and side.n_samples > FEW_ROWS:
+        found = _of_pivots(side)
+        if found is not None:
+            return found
+    sample = Sample(side.kernel, side.rows)
+    if sample.is_small:
+        factor = factor_of_matrix(sample.gram())
+    else:
+        factor = np.asarray(factor_to(sample, PRECISION).factor)
+    centred: np.ndarray = factor - side.mean_of(factor)
+    return centred
