@@ -75,8 +75,7 @@ class Mixed(Kernel):
     @property
     def _parts(self) -> Parts:
         """The kernel of distances; of its columns only numbers have a unit."""
-        inner = Part(self._kernel(), self.numeric)
-        return Parts([inner], lambda parts: self._copy_with(kernel=parts[0].kernel))
+        return Parts.inner(self, Part(self._kernel(), self.numeric))
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with scales and a bandwidth of the whole distance."""
