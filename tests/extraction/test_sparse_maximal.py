@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import SMA, SMC, DeflationFeatures, load_model, save_model
-from depmax.algebra.subsets import best_combination
+from depmax.extraction._fitting.sparse import best_combination
 from depmax.kernels import Gaussian, Spectrum
 from tests.extraction.deflation_oracles import gaussian_gram, sparse_features
 

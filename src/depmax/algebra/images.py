@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
@@ -14,6 +14,9 @@ from depmax.algebra.space import Space
 from depmax.data.sample import Sample, in_double
 from depmax.kernels import Capabilities
 from depmax.kernels.kernel import Kernel
+
+#: What is left of a column of unit square beside others, below which it is rounding errors.
+LOST = 1e-12
 
 
 class CentredKernel(Kernel):
@@ -227,3 +230,24 @@ def _roots(data: Sample) -> np.ndarray:
     mass = np.ones(data.n_samples) if data.mass is None else data.mass
     roots: np.ndarray = np.sqrt(mass)[:, np.newaxis]
     return roots
+
+
+def with_products(
+    scatter: np.ndarray, cross: np.ndarray, square: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """R and Z with RᵀR = S, RᵀZ = C and ‖Z‖² = ‖Y‖², from a Cholesky factor with pivots.
+
+    Pivots are those of columns of unit length; what the others leave of one, if less than ``LOST``,
+    is taken for zero. The last row of R is zero, that of Z what no column reaches of Y.
+    """
+    scale = np.sqrt(np.where(scatter.diagonal() > 0, scatter.diagonal(), 1.0))
+    upper, order, rank, _ = linalg.lapack.dpstrf(scatter / np.outer(scale, scale), tol=LOST)
+    upper, order = np.triu(upper)[:rank], order - 1
+    factor = np.zeros((rank + 1, len(scatter)))
+    factor[:rank, order] = upper
+    values = np.zeros((rank + 1, cross.shape[1]))
+    pivots = order[:rank]
+    own = cross[pivots] / scale[pivots, np.newaxis]
+    values[:rank] = linalg.solve_triangular(upper[:, :rank], own, trans="T")
+    values[rank, 0] = np.sqrt(max(square - float(np.square(values).sum()), 0.0))
+    return factor * scale, values

@@ -2,23 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._parameters import one_of
 from depmax.algebra.deflation import boosted, deflate
 from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget
 from depmax.extraction._fitting.deflation import deflated
 from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.prediction import LossPredictor
+from depmax.extraction._fitting.prediction import (
+    FeaturePredictor,
+    Readout,
+    as_classifier,
+    as_regressor,
+)
 from depmax.kernels import KernelLike
 
 
+class LossExtractor(FeaturePredictor):
+    """Base of the methods that predict by the fit of a loss on their features and a constant.
+
+    The loss tells scikit-learn what they are: with one of margins a classifier, otherwise a
+    regressor, for which whole numbers are numbers.
+    """
+
+    loss: Any
+
+    @property
+    def _classifies(self) -> bool:
+        return self.loss in LOSSES and LOSSES[self.loss].margins
+
+    @property
+    def _regresses(self) -> bool:  # type: ignore[override]  # depends on the loss here
+        return not self._classifies
+
+    @property
+    def _power(self) -> float:  # type: ignore[override]  # depends on the loss here
+        return 1.0 if self.loss == "absolute" else 2.0
+
+    def __sklearn_tags__(self) -> Any:
+        """A classifier or a regressor, as the loss is."""
+        tags = super().__sklearn_tags__()
+        return as_classifier(tags, multi_label=True) if self._classifies else as_regressor(tags)
+
+    def _has_margins(self) -> bool:
+        if not self._classifies:
+            raise AttributeError(
+                f"decision_function of {type(self).__name__} needs loss='logistic' or "
+                f"'exponential', got {self.loss!r}."
+            )
+        return True
+
+    @available_if(_has_margins)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Fitted values: how much new rows belong to each class.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for the second.
+        """
+        check_is_fitted(self)
+        return self._readout.decision(self._apply(X))
+
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        if self._classifies and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            column_or_1d(np.asarray(y), warn=True)
+        return super()._read_answer(y, mass)
+
+    def _seen(self, target: CodedTarget | None) -> np.ndarray:
+        """The target as the loss reads it: -1 and +1 for those of margins, which need classes."""
+        assert target is not None
+        if not self._classifies:
+            return np.asarray(target.values - target.shift)
+        if target.kind not in ("classes", "multilabel"):
+            raise ValueError(
+                f"loss={self.loss!r} of {type(self).__name__} needs classes, but y holds numbers "
+                "(Unknown label type: continuous): use 'least_squares' or 'absolute', or cut y "
+                "into classes."
+            )
+        return target.signs
+
+    def _read_out(
+        self,
+        target: CodedTarget,
+        make_features: Callable[[], np.ndarray],
+        squares: np.ndarray,
+        covariances: np.ndarray,
+    ) -> Readout:
+        """The best fit of the loss on the features and a constant."""
+        if self.loss == "least_squares":
+            return super()._read_out(target, make_features, squares, covariances)
+        loss, features, roots = LOSSES[self.loss], make_features(), np.sqrt(squares)
+        values, root = self._seen(target), np.sqrt(len(features))
+        basis = np.column_stack([np.full(len(features), 1.0 / root), features / roots])
+        scale = 1.0 if loss.margins else target.scale
+        fits = np.column_stack([loss.fit(column, basis) for column in (values * scale).T])
+        intercept = fits[0] / root + (0.0 if loss.margins else target.shift)
+        threshold = (0.0 if loss.margins else 0.5) if self._has_labels(target) else None
+        return Readout(
+            fits[1:] / roots[:, np.newaxis],
+            intercept,
+            target.classes,
+            threshold=threshold,
+            flat=target.flat,
+        )
+
+
 @dataclass(eq=False, repr=False)
-class BoostedLatentFeatures(LossPredictor):
+class BoostedLatentFeatures(LossExtractor):
     """Orthogonal features that reduce a loss of the target the most.
 
     Each direction has the largest covariance with the negative gradient of the loss, at the best

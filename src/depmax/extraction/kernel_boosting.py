@@ -127,13 +127,19 @@ class KernelBoosting(DependenceExtractor):
         vectors: list[np.ndarray] = []
         found = np.empty((m, 0))
         while len(vectors) < count:
-            weights = _PairWeights(found, labels, self.loss)
-            vector = leading(weights.form(phi), 1)[1][:, 0]
+            form = np.zeros((phi.shape[1], phi.shape[1]))  # Φᵀ(D∘S)Φ
+            for rows, signed in _pair_weights(found, labels, self.loss):
+                form += phi[rows].T @ (signed @ phi)
+            vector = leading((form + form.T) / 2, 1)[1][:, 0]
             feature = phi @ vector
             size = np.abs(feature).max()
             if not size > 0:
                 break
-            right, wrong = weights.split(feature / size)
+            right = wrong = 0.0  # Σ D_ij|τ_iτ_j| over pairs whose sign τ_iτ_j has, and over others
+            for rows, signed in _pair_weights(found, labels, self.loss):
+                agreement = signed * (feature[rows, np.newaxis] / size) * (feature / size)
+                right += float(agreement[agreement > 0].sum())
+                wrong -= float(agreement[agreement < 0].sum())
             if right <= wrong:
                 break
             weight = 0.5 * np.log(right / max(wrong, SMALLEST * right))
@@ -154,37 +160,14 @@ class KernelBoosting(DependenceExtractor):
         return deflated(self, data, answer, projection, found, squares=None, explained=explained)
 
 
-class _PairWeights:
-    """D_ij s_ij of all pairs i ≠ j, a tile at a time."""
-
-    def __init__(self, features: np.ndarray, labels: np.ndarray, loss: str) -> None:
-        self._features = features  # √α τ, so that G = FFᵀ
-        self._labels = labels
-        self._exponential = loss == "exponential"
-
-    def form(self, phi: np.ndarray) -> np.ndarray:
-        """Φᵀ(D∘S)Φ of shape (s, s)."""
-        total = np.zeros((phi.shape[1], phi.shape[1]))
-        for rows, signed in self._tiles():
-            total += phi[rows].T @ (signed @ phi)
-        symmetric: np.ndarray = (total + total.T) / 2
-        return symmetric
-
-    def split(self, feature: np.ndarray) -> tuple[float, float]:
-        """Σ D_ij|τ_iτ_j| over the pairs whose sign τ_iτ_j has right, and over the others."""
-        right = wrong = 0.0
-        for rows, signed in self._tiles():
-            agreement = signed * feature[rows, np.newaxis] * feature
-            right += float(agreement[agreement > 0].sum())
-            wrong -= float(agreement[agreement < 0].sum())
-        return right, wrong
-
-    def _tiles(self) -> Iterator[tuple[slice, np.ndarray]]:
-        m = len(self._labels)
-        for rows in slices(m, chunk_rows(TILES * m)):
-            sign = np.where(self._labels[rows, np.newaxis] == self._labels, 1.0, -1.0)
-            margin = sign * (self._features[rows] @ self._features.T)
-            weight = np.exp(-margin) if self._exponential else special.expit(-margin)
-            signed = sign * weight
-            signed[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = 0.0
-            yield rows, signed
+def _pair_weights(
+    features: np.ndarray, labels: np.ndarray, loss: str
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """D_ij s_ij of all pairs i ≠ j, a tile of rows at a time, for G = FFᵀ of features F = √α τ."""
+    m = len(labels)
+    for rows in slices(m, chunk_rows(TILES * m)):
+        sign = np.where(labels[rows, np.newaxis] == labels, 1.0, -1.0)
+        margin = sign * (features[rows] @ features.T)
+        signed = sign * (np.exp(-margin) if loss == "exponential" else special.expit(-margin))
+        signed[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = 0.0
+        yield rows, signed

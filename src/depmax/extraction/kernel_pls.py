@@ -15,7 +15,7 @@ from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget
 from depmax.extraction._fitting.deflation import deflated
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
@@ -140,35 +140,28 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
 def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int) -> Found:
     """Features with the largest covariance with the target: from sums, or by deflation."""
-    assert answer.coded is not None
-    target = answer.coded
-    if _is_narrow(data, count):
-        return _of_moments(model, data, answer, count)
+    width, coded = data.n_coordinates, answer.coded
+    assert coded is not None
+    narrow = width is not None and width <= min(data.n_samples, FEATURES_PER_COMPONENT * count)
+    narrow = narrow and not sparse.issparse(data.coordinates(slice(0, 1)))
+    if data.is_streamed or narrow:  # of a stream, each visit reads the rows again
+        return _of_moments(model, data, answer, coded, count)
     if is_linear(model):
         require_finite_rows(model, data.rows)
-    return deflated(model, data, answer, *deflate(data, target.centred, pls, count))
+    return deflated(model, data, answer, *deflate(data, coded.centred, pls, count))
 
 
-def _is_narrow(data: Sample, n_components: int) -> bool:
-    """Whether the kernel has dense features, and few of them."""
-    if data.is_streamed:  # each visit reads the rows again
-        return True
-    width = data.n_coordinates
-    if width is None or sparse.issparse(data.coordinates(slice(0, 1))):
-        return False
-    return width <= min(data.n_samples, FEATURES_PER_COMPONENT * n_components)
-
-
-def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
+def _of_moments(model: Any, data: Sample, answer: Answer, target: CodedTarget, count: int) -> Found:
     """Partial least squares from one visit to the rows; T itself is not made.
 
     With S = XᵀX and C = XᵀY the direction is the leading left singular vector u of C. Its weights
     r = u - R(Pᵀu), with the loadings P = SR/‖τ‖² of earlier features, are those of a feature
     τ = Xr that is orthogonal to earlier ones; C loses what τ explains.
     """
-    assert answer.coded is not None
-    target = answer.coded
-    mixing = _stable_mixing(data)
+    mixing = data.kernel.mixing  # the last product of the features
+    if mixing is not None:  # follows the sums over rows, if it can without loss
+        squares = np.square(mixing).sum(axis=0)
+        mixing = mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
     space = Space.of_sample(data) if mixing is None else Space.before_mixing(data, mixing)
     moments = space.moments(Form(target.centred))
     scatter, cross, mean = moments.scatter, moments.cross, space.mean
@@ -181,12 +174,11 @@ def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
         weights = _conjugate_directions(scatter, cross, target.square, count, moments.eps)
         image = scatter @ weights
     lift = weights if mixing is None else mixing @ weights
-    projection = FeatureProjection(data.kernel, weights, np.zeros(weights.shape[1]), mean)
     return deflated(
         model,
         data,
         answer,
-        projection,
+        FeatureProjection(data.kernel, weights, np.zeros(weights.shape[1]), mean),
         lambda: space.features(lift),
         squares=np.einsum("ij,ij->j", weights, image),
         with_target=cross.T @ weights,
@@ -194,21 +186,8 @@ def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
     )
 
 
-def _stable_mixing(data: Sample) -> np.ndarray | None:
-    """The last product of the features, if it can follow the sums over rows without loss."""
-    mixing = data.kernel.mixing
-    if mixing is None:
-        return None
-    squares = np.square(mixing).sum(axis=0)
-    return mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
-
-
 def _conjugate_directions(
-    scatter: np.ndarray,
-    cross: np.ndarray,
-    square: float,
-    n_components: int,
-    eps: float = float(np.finfo(np.float64).eps),
+    scatter: np.ndarray, cross: np.ndarray, square: float, count: int, eps: float
 ) -> np.ndarray:
     """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
 
@@ -220,20 +199,16 @@ def _conjugate_directions(
         C = XᵀY.
     square : float
         ‖Y‖².
-    n_components : int
+    count : int
     eps : float
         Relative precision of the sums.
     """
-    width = len(scatter)
     nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
-    conjugate = np.empty((width, n_components))  # R
-    loadings = np.empty((width, n_components))  # P
-    size = np.sqrt(max(float(np.trace(scatter)), 0.0))
-    left = square
-    for j in range(n_components):
+    conjugate, loadings = np.empty((2, len(scatter), count))  # R and P
+    variance, left = max(float(np.trace(scatter)), 0.0), square
+    for j in range(count):
         reached = float(linalg.norm(cross))
-        explained = left <= no_square * square
-        if explained or not reached > nothing * size * np.sqrt(square):
+        if left <= no_square * square or not reached > nothing * np.sqrt(variance * square):
             return conjugate[:, :j]
         direction = cross[:, 0]
         if cross.shape[1] > 1:
@@ -242,7 +217,7 @@ def _conjugate_directions(
         vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
         image = scatter @ vector
         length = float(vector @ image)  # ‖τ_j‖²
-        if not length > no_square * size**2 * float(vector @ vector):
+        if not length > no_square * variance * float(vector @ vector):
             return conjugate[:, :j]
         conjugate[:, j], loadings[:, j] = vector, image / length
         covariance = vector @ cross  # τ_jᵀY

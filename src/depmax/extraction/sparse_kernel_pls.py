@@ -20,7 +20,7 @@ from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.deflation import of_examples
 from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.prediction import LossPredictor
+from depmax.extraction.boosted_latent_features import LossExtractor
 from depmax.kernels import KernelLike
 
 #: Time of one core for a Gaussian kernel value.
@@ -34,7 +34,7 @@ TIE = 1e-9
 
 
 @dataclass(eq=False, repr=False)
-class SparseKernelPLS(LossPredictor):
+class SparseKernelPLS(LossExtractor):
     """Kernel partial least squares whose directions are made of a share ν of the training rows.
 
     The dual direction of kernel PLS is the residual of the target, β = Y_j; here it is zero outside

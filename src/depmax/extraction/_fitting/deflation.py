@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from depmax._threads import chunk_rows, slices
 from depmax.algebra.deflation import OrthogonalFeatures
 from depmax.algebra.form import square_of
 from depmax.algebra.images import Examples, images_of
@@ -62,35 +61,33 @@ def deflated(
     make = (lambda: features) if isinstance(features, np.ndarray) else features
     if isinstance(features, np.ndarray):
         weights = np.ones(len(features)) if data.mass is None else data.mass
-        own = {
-            "squares": weights @ np.square(features),
-            "pull": lambda: _pulled(data, make(), center),
-        }
+        known.setdefault("squares", weights @ np.square(features))
+        known.setdefault("pull", lambda: _pulled(data, features, center))
         if values is not None:
-            own["with_target"] = (values * weights[:, np.newaxis]).T @ features
-        known = own | known
-    pulled = known.get("with_target")
-    reached = _own(data, make(), center) if pulled is None else np.square(pulled).sum(axis=0)
-    supervised = coded is not None and model._supervised
+            known.setdefault("with_target", (values * weights[:, np.newaxis]).T @ features)
+
+    def of_inputs(features: np.ndarray) -> tuple[np.ndarray, float]:
+        """‖Φᵀτ_j‖² of every feature, and Σ‖φ‖²."""
+        images = images_of(data, center=center)
+        return np.diagonal(images.inner(images.pull(features))), images.variance
 
     def explained(found: Found) -> np.ndarray:
         """Shares of the target's variance; without a target, of that of the inputs."""
         assert found.squares is not None
         if not supervised:
-            own = _own(data, found.features, center) / found.squares
-            return own / images_of(data, center=center).variance
+            own, total = of_inputs(found.features)
+            return own / found.squares / total
         assert coded is not None
         assert found.with_target is not None
         shares = np.square(found.with_target).sum(axis=0) / found.squares
         return np.asarray(shares / square_of(values, coded.mass))
 
-    found = Found(
-        projection,
-        reached / float(data.total - 1) ** 2,
-        make,
-        turns=np.ones(len(reached)),
-        **{"explained": explained, **known},
-    )
+    pulled = known.get("with_target")
+    reached = of_inputs(make())[0] if pulled is None else np.square(pulled).sum(axis=0)
+    supervised = coded is not None and model._supervised
+    known.setdefault("explained", explained)
+    dependence = reached / float(data.total - 1) ** 2
+    found = Found(projection, dependence, make, turns=np.ones(len(reached)), **known)
     if found.count == 0:
         return found
     if isinstance(features, np.ndarray):
@@ -119,17 +116,6 @@ def gram_values(data: Sample, *, dual: bool | None = None) -> float:
     """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
     in_features = data.has_features if dual is None else not dual
     return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
-
-
-def _own(data: Sample, features: np.ndarray, center: bool) -> np.ndarray:
-    """‖Φᵀτ_j‖² of every feature."""
-    if data.n_coordinates is not None:
-        return np.square(Space.held(data, center=center).cross(features)).sum(axis=0)
-    total = np.zeros(features.shape[1])
-    for rows in slices(data.n_samples, chunk_rows(data.n_samples)):
-        images = data.tile(rows, slice(None)) @ features
-        total += np.einsum("ij,ij->j", features[rows], images)
-    return total
 
 
 def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:

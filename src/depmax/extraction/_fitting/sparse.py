@@ -16,8 +16,7 @@ from depmax._warnings import warn_caller
 from depmax.algebra import Form, Space
 from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
 from depmax.algebra.form import square_of
-from depmax.algebra.images import Examples
-from depmax.algebra.subsets import best_combination
+from depmax.algebra.images import LOST, Examples, with_products
 from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
@@ -34,8 +33,8 @@ BLOCK = 2**18
 #: What is left of a kernel column, as a share of its square length, below which ‖k‖² - ‖Qᵀk‖² has
 #: lost too many digits: it is then computed from the column itself.
 DOUBTFUL = 1e-6
-#: What sums leave of a square, relative to where it began, below which it is rounding errors.
-LOST = 1e-12
+#: A candidate that others span, up to this share of its square length, adds nothing.
+DEPENDENT = 1e-10
 
 
 @dataclass(eq=False, repr=False)
@@ -109,7 +108,7 @@ class SparseExtractor(FeaturePredictor):
         space = Space.of_blocks(columns, data, len(indices), center=center)
         moments = space.moments(Form(target))
         scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
-        factor, values = _with_products(scatter, cross, square_of(target))
+        factor, values = with_products(scatter, cross, square_of(target))
         search = ColumnSearch(
             landmarks,
             lambda chosen: factor[:, chosen].__getitem__,
@@ -155,27 +154,6 @@ class SparseExtractor(FeaturePredictor):
         return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
 
 
-def _with_products(
-    scatter: np.ndarray, cross: np.ndarray, square: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """R and Z with RᵀR = S, RᵀZ = C and ‖Z‖² = ‖Y‖², from a Cholesky factor with pivots.
-
-    Pivots are those of columns of unit length; what the others leave of one, if less than ``LOST``,
-    is taken for zero. The last row of R is zero, that of Z what no column reaches of Y.
-    """
-    scale = np.sqrt(np.where(scatter.diagonal() > 0, scatter.diagonal(), 1.0))
-    upper, order, rank, _ = linalg.lapack.dpstrf(scatter / np.outer(scale, scale), tol=LOST)
-    upper, order = np.triu(upper)[:rank], order - 1
-    factor = np.zeros((rank + 1, len(scatter)))
-    factor[:rank, order] = upper
-    values = np.zeros((rank + 1, cross.shape[1]))
-    pivots = order[:rank]
-    own = cross[pivots] / scale[pivots, np.newaxis]
-    values[:rank] = linalg.solve_triangular(upper[:, :rank], own, trans="T")
-    values[rank, 0] = np.sqrt(max(square - float(np.square(values).sum()), 0.0))
-    return factor * scale, values
-
-
 @dataclass(frozen=True)
 class ColumnSearch:
     """The search for directions of a few samples, by their kernel columns; these are not kept."""
@@ -217,7 +195,8 @@ class ColumnSearch:
                 break
             candidates = draw(is_open)
             for members, own in self._ranked(candidates, left, found):
-                size = found.add(self._image(members, own), size=self._size(members, own))
+                image = self.columns(members)(slice(0, len(left))).astype(np.float64) @ own
+                size = found.add(image, size=self._size(members, own))
                 if size:
                     used = [places.setdefault(int(index), len(places)) for index in members]
                     weights[used, found.count - 1] = own / size
@@ -229,11 +208,6 @@ class ColumnSearch:
             else:
                 tried[candidates] = True  # none of these covaries with what is left of the target
         return np.array(list(places), dtype=np.intp), weights[: len(places), : found.count]
-
-    def _image(self, members: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Kβ of all rows."""
-        values = self.columns(members)(slice(0, len(self.target)))
-        return values.astype(np.float64, copy=False) @ weights
 
     def _size(self, members: np.ndarray, weights: np.ndarray) -> float | None:
         """‖u‖ where directions are of length 1; None: features are."""
@@ -327,3 +301,99 @@ class ColumnSearch:
             if products is not None:
                 products += values.T @ values
         return sums.T, squares, products
+
+
+def best_combination(
+    products: np.ndarray, metric: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Combination α of at most ``size`` candidates with the largest αᵀNα under αᵀGα = 1.
+
+    Parameters
+    ----------
+    products : ndarray of shape (c, c)
+        N, positive semidefinite; of rank one for a single target.
+    metric : ndarray of shape (c, c)
+        G, positive semidefinite.
+    size : int
+        From 1 to 3.
+
+    Returns
+    -------
+    members : ndarray of shape (q,), q ≤ size
+    weights : ndarray of shape (q,)
+        α.
+    value : float
+        αᵀNα.
+
+    Examples
+    --------
+    >>> b = np.array([1.0, 2.0, 2.0])
+    >>> members, weights, value = best_combination(np.outer(b, b), np.eye(3), 2)
+    >>> members, round(value, 6)
+    (array([1, 2]), 8.0)
+    """
+    lengths, gains = metric.diagonal(), products.diagonal()
+    single = np.full(len(metric), -np.inf)
+    np.divide(gains, lengths, out=single, where=lengths > 0)
+    best = int(single.argmax())
+    found, value = [best], float(single[best])
+    for first in np.flatnonzero(lengths > 0)[: -1 if size > 1 else 0]:
+        # what is left of later candidates, G' and N', with the first one projected out
+        after, own = slice(first + 1, None), products[first, first] / lengths[first]
+        ratio = metric[first, after] / lengths[first]
+        along = (products[first, after] - ratio * products[first, first]) / np.sqrt(lengths[first])
+        left = lengths[after] - ratio * metric[first, after]
+        fresh = left > DEPENDENT * lengths[after]
+        left = np.where(fresh, left, 1.0)
+        n22 = gains[after] - 2 * ratio * products[first, after] + ratio**2 * products[first, first]
+        n12 = along / np.sqrt(left)
+        middle, spread = (own + n22 / left) / 2, (own - n22 / left) / 2
+        pairs = np.where(fresh, middle + np.sqrt(spread**2 + n12**2), -np.inf)
+        if pairs.max() > value:
+            found, value = [first, first + 1 + int(pairs.argmax())], float(pairs.max())
+        if size == 2:
+            continue
+        # the same once more: rows project the second one out of the third ones, G'' and N''
+        share = (metric[after, after] - np.outer(ratio, metric[first, after])) / left[:, np.newaxis]
+        rest = products[after, after] - np.outer(ratio, products[first, after])
+        rest -= np.outer(products[first, after] - ratio * products[first, first], ratio)
+        third = left - share**2 * left[:, np.newaxis]
+        usable = np.triu(np.outer(fresh, fresh), 1) & (third > DEPENDENT * lengths[after])
+        third = np.where(usable, third, 1.0)
+        n33 = n22 - 2 * share * rest + share**2 * n22[:, np.newaxis]
+        n13 = (along - share * along[:, np.newaxis]) / np.sqrt(third)
+        n23 = (rest - share * n22[:, np.newaxis]) / np.sqrt(left[:, np.newaxis] * third)
+        n22 = n22 / left
+        triples = _largest_of_three(
+            own, n22[:, np.newaxis], n33 / third, n12[:, np.newaxis], n13, n23
+        )
+        triples[~usable] = -np.inf
+        if triples.max() > value:
+            place = np.unravel_index(int(triples.argmax()), triples.shape)
+            found, value = [first, *(first + 1 + np.array(place))], float(triples[place])
+    members = np.array(found, dtype=np.intp)
+    if not np.isfinite(value):
+        return members, np.zeros(len(members)), value
+    block = np.ix_(members, members)
+    values, vectors = linalg.eigh(products[block], metric[block])
+    return members, vectors[:, -1], float(values[-1])
+
+
+def _largest_of_three(
+    n11: float,
+    n22: np.ndarray,
+    n33: np.ndarray,
+    n12: np.ndarray,
+    n13: np.ndarray,
+    n23: np.ndarray,
+) -> np.ndarray:
+    """Largest eigenvalue of symmetric 3 × 3 matrices, by the trigonometric formula."""
+    mean = (n11 + n22 + n33) / 3
+    a, b, c = n11 - mean, n22 - mean, n33 - mean
+    spread = (a**2 + b**2 + c**2 + 2 * (n12**2 + n13**2 + n23**2)) / 6
+    root = np.sqrt(spread)
+    determinant = a * (b * c - n23**2) - n12 * (n12 * c - n23 * n13) + n13 * (n12 * n23 - b * n13)
+    safe = np.where(spread > 0, spread * root, 1.0)
+    angle = np.arccos(np.clip(determinant / (2 * safe), -1.0, 1.0)) / 3
+    largest: np.ndarray = mean + 2 * root * np.cos(angle)
+    return largest
