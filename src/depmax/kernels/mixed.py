@@ -143,7 +143,7 @@ class Mixed(Kernel):
 
     def _kernel(self) -> Any:
         kernel = as_kernel(self.kernel)
-        if kernel.capabilities.joins_categories != "distance":
+        if not hasattr(kernel, "difference_sums"):
             raise TypeError(
                 f"Mixed needs a kernel of distances, such as Gaussian or Laplace, "
                 f"not {type(kernel).__name__}."
