@@ -280,18 +280,18 @@ WITHOUT_NAME = {"Kernel", "BandwidthKernel", "Mixed", "Precomputed"}
 
 @cache
 def short_names() -> dict[str, type[Kernel]]:
-    """Every exported kernel that constructs without arguments, by its short name.
+    """Every kernel of the package that constructs without arguments, by its short name.
 
     Examples
     --------
     >>> short_names()["inverse_multiquadric"].__name__, short_names()["ridge"].__name__
     ('InverseMultiquadric', 'RidgeKernel')
     """
-    from depmax import kernels
+    from depmax import kernels as package
 
     found: dict[str, type[Kernel]] = {}
-    for name in set(kernels.__all__) - WITHOUT_NAME:
-        part = getattr(kernels, name)
+    for name in sorted(set(package.__all__) - WITHOUT_NAME):
+        part = getattr(package, name)
         if isclass(part) and issubclass(part, Kernel):
             defaults = [each.default for each in signature(part).parameters.values()]
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
