@@ -18,7 +18,7 @@ help:
 	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"
 	@echo "make types       mypy"
-	@echo "make layering    import-linter: which room may import which"
+	@echo "make layering    import-linter: which package may import which"
 	@echo "make unit        all tests and doctests, without coverage"
 	@echo "make coverage    all tests and doctests, with coverage"
 	@echo "make docs        the site with its executed gallery, into docs/_build/html; warnings are errors"

@@ -70,8 +70,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collect_file(file_path: Path) -> None:
     """Import a module of the package by its name before its doctests are looked for.
 
-    Otherwise pytest imports its room and then runs the file a second time. Classes would be there
-    twice, and the second module would stand in its room where a function has the same name.
+    Otherwise pytest imports its package and then runs the file a second time. Classes would be
+    there twice, and the second module would stand where a function of its package has the same
+    name.
     """
     if file_path.suffix == ".py" and file_path.is_relative_to(SOURCE):
         parts = file_path.relative_to(SOURCE).with_suffix("").parts

@@ -121,9 +121,9 @@ CALLS: dict[str, Call] = {
 def entries() -> dict[str, Call]:
     """Every public function and estimator, extractors also with a kernel and with a map."""
     found: dict[str, Call] = {}
-    for room in (dependence, selection, maps, extraction):
-        for name in room.__all__:
-            part = getattr(room, name)
+    for package in (dependence, selection, maps, extraction):
+        for name in package.__all__:
+            part = getattr(package, name)
             if name in NOT_MEASURED | SAID_WITH_ARGUMENTS or name in CALLS:
                 continue
             if inspect.isfunction(part):

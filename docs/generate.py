@@ -1,6 +1,6 @@
 """Pages and pictures of the site that are made from the code: run by ``conf.py``, or by hand.
 
-The reference has a page per room with every name that the room exports; the drawing of the
+The reference has a page per package with every name that the package exports; the drawing of the
 architecture is made from the layering contract; the decision picture from the list below.
 """
 
@@ -22,8 +22,8 @@ import depmax
 
 ROOT = Path(__file__).parents[1]
 
-#: Title of every room's page, in the order of the index. The last ones are for contributors.
-ROOMS = {
+#: Title of every package's page, in the order of the index. The last ones are for contributors.
+PACKAGES = {
     "dependence": "Measures, tests and screening",
     "selection": "Selectors",
     "extraction": "Extractors",
@@ -41,9 +41,9 @@ ROOMS = {
     "algebra": "Sums over rows and directions (for contributors)",
     "evidence": "Scores, draws and the rule (for contributors)",
 }
-#: Names that a room exports in another way than by ``__all__``.
+#: Names that a package exports in another way than by ``__all__``.
 WITHOUT_ALL = {"persistence": ["load_model", "save_model"]}
-#: Names of ``depmax`` that belong to a page, but not to the ``__all__`` of its room.
+#: Names of ``depmax`` that belong to a page, but not to the ``__all__`` of its package.
 ALSO = {
     "algebra": [
         "depmax.GaussianGraph",
@@ -65,12 +65,12 @@ def imported(module: str) -> Any:
         return importlib.import_module(module)
 
 
-def exported(room: str) -> list[str]:
-    """Full public names of what a room exports, the short one where ``depmax`` has it too."""
-    module = imported(f"depmax.{room}")
-    names = WITHOUT_ALL.get(room) or module.__all__
+def exported(package: str) -> list[str]:
+    """Full public names of what a package exports, the short one where ``depmax`` has it too."""
+    module = imported(f"depmax.{package}")
+    names = WITHOUT_ALL.get(package) or module.__all__
     own = [f"{_owner(module, name)}.{name}" for name in sorted(names, key=str.lower)]
-    return own + ALSO.get(room, [])
+    return own + ALSO.get(package, [])
 
 
 def _owner(module: ModuleType, name: str) -> str:
@@ -89,11 +89,11 @@ def _summary(names: list[str]) -> str:
     return f"```{{eval-rst}}\n.. autosummary::\n{options}\n\n{lines}\n```"
 
 
-def reference_page(room: str) -> str:
-    """The page of a room: its summary line, classes, functions and what else it exports."""
-    module = imported(f"depmax.{room}")
+def reference_page(package: str) -> str:
+    """The page of a package: its summary line, classes, functions and what else it exports."""
+    module = imported(f"depmax.{package}")
     first = inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].replace("``", "`")
-    names = exported(room)
+    names = exported(package)
     groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Types and constants": []}
     for name in names:
         value = _get(name)
@@ -101,7 +101,7 @@ def reference_page(room: str) -> str:
         groups[kind if inspect.isclass(value) or callable(value) else "Types and constants"].append(
             name
         )
-    parts = [f"# {ROOMS[room]}", f"`depmax.{room}`: {first}"]
+    parts = [f"# {PACKAGES[package]}", f"`depmax.{package}`: {first}"]
     for title, group in groups.items():
         if group:
             parts += [f"## {title}", _summary(group)]
@@ -109,15 +109,15 @@ def reference_page(room: str) -> str:
 
 
 def layers() -> list[list[str]]:
-    """Rooms from top to bottom, as the layering contract has them; helpers are one layer."""
+    """Packages from top to bottom, as the layering contract has them; helpers are one layer."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (rooms,) = (contract for contract in contracts if contract["id"] == "rooms")
-    return [re.findall(r"\w+", layer) for layer in rooms["layers"] if layer != "__main__"]
+    (packages,) = (contract for contract in contracts if contract["id"] == "packages")
+    return [re.findall(r"\w+", layer) for layer in packages["layers"] if layer != "__main__"]
 
 
 def draw_layers() -> str:
-    """The rooms as floors: an import may only go down."""
+    """The packages as floors: an import may only go down."""
     width, height, gap, left = 720, 46, 14, 40
     rows = layers()
     parts = []
@@ -132,7 +132,7 @@ def draw_layers() -> str:
         f'<path d="M18 12 V{bottom - 26}" stroke="#7a8699" stroke-width="2"/>'
         f'<path d="M12 {bottom - 34} L18 {bottom - 20} L24 {bottom - 34} Z" fill="#7a8699"/>'
     )
-    return _svg(width, bottom, "Rooms from top to bottom; imports go down only", [arrow, *parts])
+    return _svg(width, bottom, "Packages from top to bottom; imports go down only", [arrow, *parts])
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ _FILTERS: list[Any] = []
 
 def write_all(docs: Path) -> None:
     """Write all generated files below ``docs``."""
-    for room in ROOMS:
-        _write(docs / "reference" / f"{room}.md", reference_page(room))
+    for package in PACKAGES:
+        _write(docs / "reference" / f"{package}.md", reference_page(package))
     _write(docs / "images" / "layers.svg", draw_layers())
     _write(docs / "images" / "decision.svg", draw_decision())
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from depmax.persistence import save_model as save_model
     from depmax.selection import *  # noqa: F403  (the same)
 
-#: Rooms whose every export is a name of depmax.
-_ROOMS = ("dependence", "selection", "extraction")
-#: Rooms that are there without being imported by name.
-_OPEN = (*_ROOMS, "algebra", "data", "datasets", "evaluation", "kernels", "maps", "persistence")
-#: Names of other rooms, and where they are.
+#: Packages whose every export is a name of depmax.
+_PACKAGES = ("dependence", "selection", "extraction")
+#: Packages that are there without being imported by name.
+_OPEN = (*_PACKAGES, "algebra", "data", "datasets", "evaluation", "kernels", "maps", "persistence")
+#: Names of other packages, and where they are.
 _OTHERS = {
     "Comparison": "evaluation",
     "GaussianGraph": "algebra.graphs",
@@ -50,26 +50,26 @@ _OTHERS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the room of a name when it is first asked for, so that ``import depmax`` stays fast."""
+    """Load the package of a name when it is first asked for: ``import depmax`` stays fast."""
     if name == "__all__":
-        exported = [part for room in _ROOMS for part in _load(room).__all__]
+        exported = [part for package in _PACKAGES for part in _load(package).__all__]
         return sorted([*exported, *_OTHERS, "__version__"])
     if name in _OPEN:
         return _load(name)
     if name in _OTHERS:
         return getattr(_load(_OTHERS[name]), name)
     if not name.startswith("_"):
-        for room in map(_load, _ROOMS):
-            if name in room.__all__:
-                return getattr(room, name)
+        for package in map(_load, _PACKAGES):
+            if name in package.__all__:
+                return getattr(package, name)
     raise AttributeError(f"module 'depmax' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Public names, those of rooms not loaded yet included."""
+    """Public names, those of packages not loaded yet included."""
     names: list[str] = __getattr__("__all__")
     return names
 
 
-def _load(room: str) -> Any:
-    return import_module(f"depmax.{room}")
+def _load(package: str) -> Any:
+    return import_module(f"depmax.{package}")

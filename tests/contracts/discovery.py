@@ -1,4 +1,4 @@
-"""Finds every part of a room, so that none escapes its contract."""
+"""Finds every part of a package, so that none escapes its contract."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from types import ModuleType
 from typing import Any
 
 
-def modules(room: ModuleType) -> list[ModuleType]:
-    """The public modules of a room."""
-    names = [info.name for info in pkgutil.iter_modules(room.__path__)]
+def modules(package: ModuleType) -> list[ModuleType]:
+    """The public modules of a package."""
+    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
     return [
-        importlib.import_module(f"{room.__name__}.{name}")
+        importlib.import_module(f"{package.__name__}.{name}")
         for name in names
         if not name.startswith("_")
     ]
 
 
-def public(room: ModuleType, accept: Any) -> dict[str, Any]:
-    """Public objects defined in a room's own modules."""
+def public(package: ModuleType, accept: Any) -> dict[str, Any]:
+    """Public objects defined in a package's own modules."""
     found = {}
-    for module in modules(room):
+    for module in modules(package):
         for name, value in vars(module).items():
             defined_here = getattr(value, "__module__", None) == module.__name__
             if defined_here and not name.startswith("_") and accept(value):
@@ -30,12 +30,12 @@ def public(room: ModuleType, accept: Any) -> dict[str, Any]:
     return found
 
 
-def classes(room: ModuleType, base: type) -> dict[str, type]:
-    """Public methods of a room: subclasses of ``base`` that are not bases themselves.
+def classes(package: ModuleType, base: type) -> dict[str, type]:
+    """Public methods of a package: subclasses of ``base`` that are not bases themselves.
 
     Bases of extractors are named …Extractor, that of combined kernels Composite.
     """
-    found = public(room, lambda value: inspect.isclass(value) and issubclass(value, base))
+    found = public(package, lambda value: inspect.isclass(value) and issubclass(value, base))
     return {
         name: part
         for name, part in found.items()
@@ -43,6 +43,6 @@ def classes(room: ModuleType, base: type) -> dict[str, type]:
     }
 
 
-def functions(room: ModuleType) -> dict[str, Any]:
-    """Public functions of a room."""
-    return public(room, inspect.isfunction)
+def functions(package: ModuleType) -> dict[str, Any]:
+    """Public functions of a package."""
+    return public(package, inspect.isfunction)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: Files that their room imports: pytest alone would run each a second time.
+#: Files that their package imports: pytest alone would run each a second time.
 FILES = ["src/depmax/data/scan.py", "src/depmax/data/sample.py"]
 #: A plugin that looks at the modules after collection.
 PLUGIN = """

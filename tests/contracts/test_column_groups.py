@@ -11,14 +11,14 @@ import pytest
 from scipy import sparse
 
 from depmax import BAHSIC, FOHSIC, DependenceFilter, hsic
-from depmax import selection as room
+from depmax import selection as package
 from depmax.kernels import Gaussian, InverseMultiquadric, Laplace, Linear, RidgeKernel
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes
 
 GROUPED = {
     name: cls
-    for name, cls in classes(room, DependenceSelector).items()
+    for name, cls in classes(package, DependenceSelector).items()
     if "column_groups" in signature(cls).parameters
 }
 #: Groups of 3, 1, 2, 4 and 2 columns, not next to each other.

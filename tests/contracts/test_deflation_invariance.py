@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from depmax import SMA, SMC, DeflationFeatures, ReducedKernelOPLS, SparseKernelPLS
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap, RandomFourier
@@ -18,7 +18,7 @@ from tests.contracts.discovery import classes
 
 FOUND = {
     name: cls
-    for name, cls in classes(room, DependenceExtractor).items()
+    for name, cls in classes(package, DependenceExtractor).items()
     if cls._first_run is not None  # of those that find features one after another
 }
 CRITERIA = ("pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf")

@@ -1,4 +1,4 @@
-"""Every extractor found in its room keeps scikit-learn's checks and the extractor contract."""
+"""Every extractor found in its package keeps scikit-learn's checks and the extractor contract."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from depmax.testing import check_extractor
 from tests.contracts.discovery import classes
 
-FOUND = classes(room, DependenceExtractor)
+FOUND = classes(package, DependenceExtractor)
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8))
 y = np.digitize(X[:, 3] + 0.3 * rng.normal(size=60), [-1.0, 1.0])
@@ -50,7 +50,7 @@ def test_fewer_components_are_the_first_of_more_or_it_says_not(name: str, target
 
 
 def test_every_extractor_is_exported() -> None:
-    assert set(FOUND) <= set(room.__all__)
+    assert set(FOUND) <= set(package.__all__)
     assert set(FOUND) <= set(depmax.__all__)
     assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())
 

@@ -245,9 +245,9 @@ def digest(values):
     return hashlib.sha256(np.ascontiguousarray(values, dtype=np.float64).tobytes()).hexdigest()
 
 
-for room in (selection, extraction, maps):
-    for name in room.__all__:
-        part = getattr(room, name)
+for package in (selection, extraction, maps):
+    for name in package.__all__:
+        part = getattr(package, name)
         parameters = inspect.signature(part).parameters if hasattr(part, "fit") else {}
         if next(iter(parameters), "") not in ("n_features_to_select", "n_components"):
             continue

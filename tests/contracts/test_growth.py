@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from tests.contracts.discovery import classes
 
-FOUND = classes(room, DependenceExtractor)
+FOUND = classes(package, DependenceExtractor)
 
 
 def explained(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Every kernel found in its room keeps the contract and agrees with its definition."""
+"""Every kernel found in its package keeps the contract and agrees with its definition."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from depmax import kernels as room
+from depmax import kernels as package
 from depmax.kernels import (
     BandwidthKernel,
     ClassBalanced,
@@ -139,7 +139,7 @@ CASES = {
 }
 #: The base of some kernels.
 NOT_HERE = {"BandwidthKernel"}
-FOUND = classes(room, Kernel)
+FOUND = classes(package, Kernel)
 #: Rows for a kernel without a case above, which is taken with its defaults.
 ROWS = {"vectors": X, "labels": LABELS, "objects": WORDS}
 
@@ -160,7 +160,7 @@ def _by_default(kernel: Kernel) -> tuple[Kernel, np.ndarray, None]:
 
 
 def test_every_kernel_is_exported() -> None:
-    hidden = set(FOUND) - set(room.__all__)
+    hidden = set(FOUND) - set(package.__all__)
     assert not hidden, f"not re-exported by depmax.kernels: {sorted(hidden)}"
 
 
@@ -173,9 +173,9 @@ def test_recipes_keep_the_contract(kernel: type, policy: str) -> None:
     check_kernel(kernel(bandwidth=policy), X)
 
 
-@pytest.mark.parametrize("name", sorted(room.names.short_names()))
+@pytest.mark.parametrize("name", sorted(package.names.short_names()))
 def test_short_names_construct(name: str) -> None:
-    assert isinstance(room.as_kernel(name), Kernel)
+    assert isinstance(package.as_kernel(name), Kernel)
 
 
 def test_the_contract_finds_a_broken_kernel() -> None:

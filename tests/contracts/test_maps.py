@@ -1,4 +1,4 @@
-"""Every map found in its room keeps the contract and scikit-learn's own checks."""
+"""Every map found in its package keeps the contract and scikit-learn's own checks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from depmax import hsic, hsic_interval
-from depmax import maps as room
+from depmax import maps as package
 from depmax.kernels import Gaussian, Linear, Subsequence, as_kernel
 from depmax.maps import FeatureMap
 from depmax.testing import check_map
 from tests.contracts.discovery import classes
 
-MAPS = classes(room, FeatureMap)
+MAPS = classes(package, FeatureMap)
 X = np.random.default_rng(0).normal(size=(30, 3))
 
 
@@ -48,7 +48,7 @@ def test_strings_are_mapped(name: str) -> None:
 
 
 def test_every_map_is_exported() -> None:
-    hidden = set(MAPS) - set(room.__all__)
+    hidden = set(MAPS) - set(package.__all__)
     assert not hidden, f"not re-exported by depmax.maps: {sorted(hidden)}"
 
 

@@ -1,4 +1,4 @@
-"""Every measure found in its room is exported and keeps the contract."""
+"""Every measure found in its package is exported and keeps the contract."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import depmax
-from depmax import dependence as room
+from depmax import dependence as package
 from depmax.testing import check_measure
 from tests.contracts.discovery import functions
 
@@ -31,11 +31,11 @@ OTHERS = {
     "screen_pairs",
     "total_correlation",
 }
-#: Measures of paired samples: every other function that the room exports.
+#: Measures of paired samples: every other function that the package exports.
 PAIRED: dict[str, Callable[..., float]] = {
-    name: getattr(room, name)
-    for name in room.__all__
-    if name not in OTHERS and isfunction(getattr(room, name))
+    name: getattr(package, name)
+    for name in package.__all__
+    if name not in OTHERS and isfunction(getattr(package, name))
 }
 VARIANTS = PAIRED | {
     "hsic biased": partial(depmax.hsic, unbiased=False),
@@ -52,15 +52,15 @@ def test_keeps_the_contract(name: str) -> None:
 
 
 def test_room_and_package_export_the_same() -> None:
-    assert set(room.__all__) <= set(depmax.__all__)
-    assert all(getattr(depmax, name) is getattr(room, name) for name in room.__all__)
+    assert set(package.__all__) <= set(depmax.__all__)
+    assert all(getattr(depmax, name) is getattr(package, name) for name in package.__all__)
 
 
 def test_every_measure_file_is_exported() -> None:
     """A file named after a function it defines is a measure and must be re-exported."""
     forgotten = [
         name
-        for name, function in functions(room).items()
-        if function.__module__.endswith(f".{name}") and name not in room.__all__
+        for name, function in functions(package).items()
+        if function.__module__.endswith(f".{name}") and name not in package.__all__
     ]
     assert not forgotten, f"not re-exported by depmax.dependence: {forgotten}"

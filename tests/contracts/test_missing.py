@@ -25,7 +25,7 @@ from depmax import (
     hsic_test,
     screen,
 )
-from depmax import selection as room
+from depmax import selection as package
 from depmax.data.sample import Sample
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear, Neutral
 from depmax.kernels.neutral import Gaps, drawn
@@ -404,7 +404,7 @@ def test_scores_without_a_place_for_gaps_are_refused_by_name() -> None:
 
 
 UNABLE = sorted(
-    set(classes(room, DependenceSelector)) - {type(s).__name__ for s in SELECTORS.values()}
+    set(classes(package, DependenceSelector)) - {type(s).__name__ for s in SELECTORS.values()}
 )
 
 

@@ -19,13 +19,13 @@ from depmax import (
     ReducedKernelOPLS,
     SparseKernelPLS,
 )
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from tests.contracts.discovery import classes
 
 FOUND = {
     name: cls
-    for name, cls in classes(room, DependenceExtractor).items()
+    for name, cls in classes(package, DependenceExtractor).items()
     if not name.endswith("Extractor")
 }
 DEFLATION = sorted(name for name, cls in FOUND.items() if cls._first_run is not None)

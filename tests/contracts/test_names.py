@@ -19,12 +19,12 @@ REPLACED = {
     "Y": "targets are y",
     "level": "a significance_level, a confidence_level or a false discovery rate (fdr)",
 }
-ROOMS = (depmax, evaluation, extraction, kernels, maps, selection)
+PACKAGES = (depmax, evaluation, extraction, kernels, maps, selection)
 PUBLIC = {
-    f"{room.__name__}.{name}": getattr(room, name)
-    for room in ROOMS
-    for name in room.__all__
-    if callable(getattr(room, name)) and not name.endswith("Warning")
+    f"{package.__name__}.{name}": getattr(package, name)
+    for package in PACKAGES
+    for name in package.__all__
+    if callable(getattr(package, name)) and not name.endswith("Warning")
 }
 ESTIMATORS = {
     name: found

@@ -27,14 +27,14 @@ from depmax import (
     LaplacianEigenmap,
     NeighborGraph,
 )
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Laplace, Polynomial
 from depmax.maps import NystroemMap
 from tests.contracts.discovery import classes
 from tests.extraction.oracles import same_up_to_signs
 
-FOUND = classes(room, DependenceExtractor)
+FOUND = classes(package, DependenceExtractor)
 KERNELS: dict[str, Any] = {
     "linear": "linear",
     "gaussian": "gaussian",

@@ -99,11 +99,11 @@ def _extracted(cls: type, y: np.ndarray, **options: Any) -> Callable[[Any], Any]
 
 def _methods() -> dict[str, Callable[[Any], Any]]:
     cases: dict[str, Callable[[Any], Any]] = {}
-    for make, room, base in (
+    for make, package, base in (
         (_selected, selection, DependenceSelector),
         (_extracted, extraction, DependenceExtractor),
     ):
-        for name, cls in classes(room, base).items():
+        for name, cls in classes(package, base).items():
             cases[f"{name} classes"] = make(cls, CLASSES)
             if "kernel" in cls().get_params():
                 cases[f"{name} linear"] = make(cls, CLASSES, kernel="linear")

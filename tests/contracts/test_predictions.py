@@ -17,12 +17,14 @@ from sklearn.model_selection import KFold, check_cv, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
-from depmax import extraction as room
+from depmax import extraction as package
 from depmax.extraction import DependenceExtractor
 from tests.contracts.discovery import classes
 
 FOUND = {
-    name: cls for name, cls in classes(room, DependenceExtractor).items() if hasattr(cls, "predict")
+    name: cls
+    for name, cls in classes(package, DependenceExtractor).items()
+    if hasattr(cls, "predict")
 }
 #: Every extractor that predicts, with each of its losses.
 MODELS: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
 from sklearn.preprocessing import PolynomialFeatures
 
 from depmax import BAHSIC, FOHSIC, hsic
-from depmax import kernels as kernel_room
+from depmax import kernels as kernel_package
 from depmax import maps as map_room
 from depmax.kernels import (
     Columns,
@@ -294,7 +294,7 @@ def test_fitted_kernels_serve_with_default_options(
     assert selector(count, kernel=FITTED[kernel]).fit(columns, y).ranking_[1] == 1
 
 
-#: Kernels of the room that compare something else than numeric vectors, or all columns at once.
+#: Kernels of the package that compare something else than numeric vectors, or all columns at once.
 REFUSED: dict[str, Any] = {
     **WITHOUT_COLUMNS,
     "precomputed": "precomputed",
@@ -320,7 +320,7 @@ def test_every_kernel_and_map_is_tried_or_refused() -> None:
     tried = {type(as_kernel(value)) for value in (FIXED | FITTED).values()}
     tried |= {type(value) for value in REFUSED.values()}
     tried |= {short_names()[name] for name in REFUSED if name in short_names()}
-    missing = set(classes(kernel_room, Kernel).values()) - tried
+    missing = set(classes(kernel_package, Kernel).values()) - tried
     # A base, wrappers, and what frames with categories make of a kernel.
     others = {"BandwidthKernel", "FromFunction", "FromMap", "FromScikitLearn", "Mixed"}
     assert {cls.__name__ for cls in missing} <= others

@@ -1,4 +1,4 @@
-"""Every selector found in its room keeps scikit-learn's checks and the selector contract."""
+"""Every selector found in its package keeps scikit-learn's checks and the selector contract."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
-from depmax import selection as room
+from depmax import selection as package
 from depmax.kernels import Linear
 from depmax.selection import DependenceSelector
 from depmax.testing import check_selector
 from tests.contracts.discovery import classes
 
-FOUND = classes(room, DependenceSelector)
+FOUND = classes(package, DependenceSelector)
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 8))
 y = (X[:, 3] > 0).astype(int)
@@ -50,7 +50,7 @@ def test_finds_the_one_relevant_column(name: str) -> None:
 
 
 def test_every_selector_is_exported() -> None:
-    assert set(FOUND) <= set(room.__all__)
+    assert set(FOUND) <= set(package.__all__)
     assert set(FOUND) <= set(depmax.__all__)
     assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())
 
@@ -66,7 +66,7 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     assert drawn == np.random.RandomState(7).random_sample()
 
 
-DECIDING = sorted(name for name, cls in FOUND.items() if cls._decides_how_many)  # type: ignore[attr-defined]  # a class of the room's base
+DECIDING = sorted(name for name, cls in FOUND.items() if cls._decides_how_many)  # type: ignore[attr-defined]  # a class of the package's base
 TARGETS = {
     "numbers": lambda latent: latent,
     "two classes": lambda latent: np.where(latent > 0, "in", "out"),
@@ -121,7 +121,7 @@ def test_auto_finds_what_is_there(name: str, target: str) -> None:
     assert selector.support_[2]
 
 
-GROUPED = sorted(name for name, cls in FOUND.items() if "groups" in signature(cls.fit).parameters)  # type: ignore[attr-defined]  # a class of the room's base
+GROUPED = sorted(name for name, cls in FOUND.items() if "groups" in signature(cls.fit).parameters)  # type: ignore[attr-defined]  # a class of the package's base
 PATIENTS = np.repeat(np.arange(30), 4)
 
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import rankdata
 
 from depmax import KernelRidgeElimination
-from depmax import selection as room
+from depmax import selection as package
 from depmax.datasets import load
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes
 
-FOUND = classes(room, DependenceSelector)
+FOUND = classes(package, DependenceSelector)
 
 
 def mixed(seed: int, n_rows: int = 400) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 import depmax
-from depmax import dependence as room
+from depmax import dependence as package
 from depmax import extraction
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import (
@@ -123,10 +123,10 @@ def test_measures_of_weights_are_those_of_repeated_rows(measure: str, target: st
 def test_every_measure_with_weights_is_in_the_table() -> None:
     takes = {
         name
-        for name in room.__all__
-        if callable(getattr(room, name))
-        and not isinstance(getattr(room, name), type)
-        and "sample_weight" in signature(getattr(room, name)).parameters
+        for name in package.__all__
+        if callable(getattr(package, name))
+        and not isinstance(getattr(package, name), type)
+        and "sample_weight" in signature(getattr(package, name)).parameters
     }
     own_tests = {"total_correlation", "screen", "hsic_test", "mmd", "hsic_interval"}
     tested = {getattr(each, "func", each).__name__ for each in MEASURES.values()}

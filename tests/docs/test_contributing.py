@@ -1,6 +1,6 @@
 """The doors of CONTRIBUTING: its examples, added to a copy of the package as the page says.
 
-Every block starts with a comment that names a file: a whole file, an export of a room
+Every block starts with a comment that names a file: a whole file, an export of a package
 (``…/__init__.py, and in __all__``), or an entry of a table (``…, in NAME``).
 """
 
@@ -34,11 +34,11 @@ PARTS = {
 }
 
 
-def _export(room: str, lines: str) -> str:
-    """A room with one import more and its name in ``__all__``."""
+def _export(package: str, lines: str) -> str:
+    """A package with one import more and its name in ``__all__``."""
     name = lines.split()[-1]
-    room = room.replace("\nfrom ", f"\n{lines}from ", 1)
-    return room.replace("__all__ = [", f'__all__ = [\n    "{name}",', 1)
+    package = package.replace("\nfrom ", f"\n{lines}from ", 1)
+    return package.replace("__all__ = [", f'__all__ = [\n    "{name}",', 1)
 
 
 def _enter(module: str, table: str, lines: str) -> str:
@@ -94,8 +94,8 @@ def test_there_is_one_file_and_one_export_for_every_door() -> None:
     files = [path for path, _, table, _ in BLOCKS if not table]
     # what a model file may hold is a list of its own, for the sake of safety
     edits = [path for path, _, table, _ in BLOCKS if table and table != "_TRUSTED"]
-    rooms = ("kernels", "maps", "dependence", "selection", "extraction")
-    exports = [f"src/depmax/{room}/__init__.py" for room in rooms]
+    packages = ("kernels", "maps", "dependence", "selection", "extraction")
+    exports = [f"src/depmax/{package}/__init__.py" for package in packages]
     tables = ["cli/reading/__init__.py", "evaluation/comparison/catalogue.py"]
     assert edits == exports + [f"src/depmax/{table}" for table in tables]
     assert [Path(path).parent for path in files] == [Path(path).parent for path in edits[:-1]]

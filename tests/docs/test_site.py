@@ -29,18 +29,18 @@ sys.modules["generate"] = generate  # dataclasses look their module up
 _spec.loader.exec_module(generate)
 
 #: ``cli`` has a guide of its own.
-ROOMS = {
+PACKAGES = {
     module.name for module in pkgutil.iter_modules(depmax.__path__) if module.name[0] != "_"
 } - {"cli"}
 #: Needs torch, and is not looked into without it.
 TORCH = importlib.util.find_spec("torch") is not None
-READABLE = sorted(ROOMS if TORCH else ROOMS - {"neural"})
+READABLE = sorted(PACKAGES if TORCH else PACKAGES - {"neural"})
 #: Errors of numpydoc's validation that every public docstring is free of,
 VALIDATED = {
     "GL01", "GL02", "GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10",
     "SS01", "SS02", "SS04", "PR02", "PR03", "PR04", "PR05",
 }  # fmt: skip  # shorter to read in this form
-#: and these of missing parameters and returns, except: rooms for contributors have them in type
+#: and these of missing parameters and returns, except: packages for contributors have them in type
 #: hints; kernels below are made by operators and ``as_kernel``; the function is handed over.
 PARAMETERS_ELSEWHERE = {
     "depmax.kernels.FromMap",
@@ -62,13 +62,13 @@ def _checks(name: str, value: Any) -> set[str]:
 
 
 def _names() -> list[str]:
-    return sorted({name for room in READABLE for name in generate.exported(room)})
+    return sorted({name for package in READABLE for name in generate.exported(package)})
 
 
 def test_every_room_has_a_page() -> None:
-    assert set(generate.ROOMS) == ROOMS
+    assert set(generate.PACKAGES) == PACKAGES
     index = (DOCS / "reference" / "index.md").read_text("utf-8")
-    assert all(f"\n{room}\n" in index for room in ROOMS)
+    assert all(f"\n{package}\n" in index for package in PACKAGES)
 
 
 def test_every_name_of_depmax_is_in_the_reference() -> None:
@@ -88,11 +88,11 @@ def test_docstring_is_complete(name: str) -> None:
 
 
 def _estimators() -> list[str]:
-    rooms = ["selection", "extraction", "maps"] + ["neural"] * TORCH
+    packages = ["selection", "extraction", "maps"] + ["neural"] * TORCH
     bases = {"DependenceSelector", "DependenceExtractor", "FeatureMap"}
     found: list[str] = []
-    for room in rooms:
-        module: Any = importlib.import_module(f"depmax.{room}")
+    for package in packages:
+        module: Any = importlib.import_module(f"depmax.{package}")
         for name in module.__all__:
             value = getattr(module, name)
             if inspect.isclass(value) and issubclass(value, BaseEstimator) and name not in bases:
@@ -129,12 +129,14 @@ def test_the_citation_has_the_version() -> None:
 def test_the_page_of_limits_has_every_public_name() -> None:
     """Its table is written by benchmarks/bench_limits.py, also for what was not run."""
     page = (ROOT / "docs" / "limits.md").read_text("utf-8")
-    exported = {name for room in (dependence, extraction, selection, maps) for name in room.__all__}
+    exported = {
+        name for package in (dependence, extraction, selection, maps) for name in package.__all__
+    }
     bases = {
         extraction: extraction.DependenceExtractor,
         selection: selection.DependenceSelector,
         maps: maps.FeatureMap,
     }
-    estimators = {name for room, base in bases.items() for name in classes(room, base)}
+    estimators = {name for package, base in bases.items() for name in classes(package, base)}
     wanted = exported & {*functions(dependence), *estimators}
     assert not [name for name in sorted(wanted) if f"| `{name}` |" not in page]

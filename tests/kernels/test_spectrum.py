@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from depmax import hsic_test
-from depmax.kernels.spectrum import Spectrum
+from depmax.kernels import Spectrum
 
 
 def by_counting(X, Z, length):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from depmax.kernels.subsequence import Subsequence
+from depmax.kernels import Subsequence
 
 
 def by_definition(s, t, length, decay):
@@ -71,7 +71,7 @@ def test_normalisation_divides_by_the_lengths():
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])
 def test_threads_give_the_same_bits(n_jobs, monkeypatch):
-    monkeypatch.setattr("depmax.kernels.subsequence._SMALLEST_TASK", 1000)
+    monkeypatch.setattr("depmax.kernels.strings._SMALLEST_TASK", 1000)
     X = strings(50, 0, 60, alphabet="acgt")
     assert_array_equal(Subsequence(n_jobs=n_jobs)(X), Subsequence()(X))
     assert_array_equal(Subsequence(n_jobs=n_jobs)(X[:3], X), Subsequence()(X[:3], X))
@@ -80,7 +80,7 @@ def test_threads_give_the_same_bits(n_jobs, monkeypatch):
 def test_tasks_give_the_same_bits(monkeypatch):
     X = strings(30, 0, 40)
     whole = Subsequence()(X)
-    monkeypatch.setattr("depmax.kernels.subsequence._LARGEST_TASK", 500)
+    monkeypatch.setattr("depmax.kernels.strings._LARGEST_TASK", 500)
     assert_array_equal(Subsequence()(X), whole)
 
 

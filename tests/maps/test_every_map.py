@@ -1,4 +1,4 @@
-"""What every map must do, for every map that the room exports."""
+"""What every map must do, for every map that the package exports."""
 
 import pickle
 from itertools import product

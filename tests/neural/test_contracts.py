@@ -14,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-import depmax.neural as room  # noqa: E402  (after torch is known to be there)
+import depmax.neural as package  # noqa: E402  (after torch is known to be there)
 from depmax.datasets import make_rings  # noqa: E402  (after torch is known to be there)
 from depmax.neural import FullBatch, MiniBatch  # noqa: E402  (after torch is known to be there)
 
 FOUND = {
-    name: getattr(room, name)
-    for name in room.__all__
-    if inspect.isclass(getattr(room, name)) and issubclass(getattr(room, name), BaseEstimator)
+    name: getattr(package, name)
+    for name in package.__all__
+    if inspect.isclass(getattr(package, name)) and issubclass(getattr(package, name), BaseEstimator)
 }
 SOLVERS = {
     "full-batch": FullBatch(max_iter=60, n_hops=0),
@@ -68,7 +68,7 @@ def test_where_weights_alone_keep_features_apart_copies_are_told(problem: str) -
     X, y = data(problem)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        model = room.NeuroStructure(3, solver=SOLVERS["full-batch"], random_state=0).fit(X, y)
+        model = package.NeuroStructure(3, solver=SOLVERS["full-batch"], random_state=0).fit(X, y)
     features = model.transform(X)
     assert (features.std(axis=0) > 1e-3).all()
     copies = np.abs(np.corrcoef(features.T)[np.triu_indices(3, 1)]).max() > 0.9
@@ -79,7 +79,7 @@ def test_where_weights_alone_keep_features_apart_copies_are_told(problem: str) -
 def test_nothing_is_rewarded_twice(options: dict[str, Any]) -> None:
     """Once a feature is nearly the target, the next ones find little of it left."""
     X, y = data("rings")
-    model = room.NeuroHSCA(2, random_state=0, **options).fit(X, y)
+    model = package.NeuroHSCA(2, random_state=0, **options).fit(X, y)
     first, second = model.transform(X).T
     assert abs(np.corrcoef(first, second)[0, 1]) < 1e-6
     assert model.dependence_[0] > 5 * abs(model.dependence_[1])
@@ -88,7 +88,7 @@ def test_nothing_is_rewarded_twice(options: dict[str, Any]) -> None:
 def test_what_earlier_features_miss_is_found_later() -> None:
     X = INPUTS[:, :4]
     y = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]])
-    model = room.NeuroHSCA(2, target_kernel="linear", feature_kernel="linear", random_state=0)
+    model = package.NeuroHSCA(2, target_kernel="linear", feature_kernel="linear", random_state=0)
     features = model.fit(X, y).transform(X)
     scaled = (y - y.mean(axis=0)) / y.std(axis=0)
     basis = np.linalg.qr(features - features.mean(axis=0))[0]
@@ -139,7 +139,7 @@ def test_an_autoencoder_is_not_worse_than_pca_or_says_so() -> None:
                 solver = FullBatch(max_iter=100, n_hops=0)
                 with warnings.catch_warnings(record=True) as said:
                     warnings.simplefilter("always")
-                    model = room.Autoencoder(
+                    model = package.Autoencoder(
                         2,
                         hidden_layers=layers,
                         activation=activation,

@@ -45,10 +45,10 @@ NEEDS_MORE = {
 
 
 def _estimators() -> dict[str, Callable[[], Any]]:
-    """Every public estimator of the rooms that need no extra, made with what it must be given."""
+    """Every public estimator of packages that need no extra, made with what it must be given."""
     found: dict[str, Any] = {}
-    for room in ("selection", "maps", "extraction"):
-        module = importlib.import_module(f"depmax.{room}")
+    for package in ("selection", "maps", "extraction"):
+        module = importlib.import_module(f"depmax.{package}")
         for name in module.__all__:
             value = getattr(module, name)
             if python_inspect.isclass(value) and issubclass(value, BaseEstimator):

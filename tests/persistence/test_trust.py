@@ -191,7 +191,7 @@ def test_every_kernel_is_on_the_list() -> None:
     for module in pkgutil.walk_packages([depmax.__path__[0]], "depmax."):
         if module.name.split(".")[1] in ("kernels", "samples", "pencils", "maps"):
             importlib.import_module(module.name)
-    bases = {"BandwidthKernel", "Composite", "_Pair"}
+    bases = {"BandwidthKernel", "Composite", "_Pair", "_SequenceKernel"}
     kernels, waiting = set(), [Kernel]
     while waiting:
         for kind in waiting.pop().__subclasses__():

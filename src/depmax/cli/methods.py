@@ -63,9 +63,9 @@ def _estimators() -> dict[str, Known]:
     from depmax import maps
 
     found = {}
-    for room, names in ((depmax, depmax.__all__), (maps, maps.__all__)):
+    for package, names in ((depmax, depmax.__all__), (maps, maps.__all__)):
         for name in names:
-            kind = getattr(room, name)
+            kind = getattr(package, name)
             role = role_of(kind) if isclass(kind) else None
             if role is not None and not name.startswith("_"):
                 line = (getdoc(kind) or "").splitlines()[0]

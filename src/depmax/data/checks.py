@@ -132,6 +132,17 @@ def has_missing(X: Any) -> bool:
     return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
 
 
+def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing cells of rows with weights, by name."""
+    if has_missing(rows):
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        raise ValueError(
+            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
+            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
+            "with depmax.Prepare()."
+        )
+
+
 def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:
     """Whether all values of a column are equal, exactly; a missing cell has none, or its own.
 

@@ -150,13 +150,15 @@ class TableFile:
     def _arrow_batches(
         self, group: int, names: list[str], size: int, threads: bool
     ) -> Iterator[Any]:
-        """One record batch is in memory at a time."""
+        """These columns of one record batch are in memory at a time."""
         import pyarrow as pa
 
         n_rows = self.lengths[group]
         needed = table_bytes(n_rows, len(names))
         require_memory(needed, max_memory(), str(self.path), f"{n_rows} rows")
-        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+        places = [self.schema.get_field_index(name) for name in names]
+        options = pa.ipc.IpcReadOptions(included_fields=places, use_threads=threads)
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file, options=options) as reader:
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number).select(names)
                 for start in range(0, batch.num_rows, size):

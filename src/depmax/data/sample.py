@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
-from depmax.data.checks import has_missing, require_equal_length, require_finite_values
+from depmax.data.checks import require_equal_length, require_finite_values
 from depmax.data.table import is_streamed, refuse_unreadable
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels._parts import Choose
@@ -315,17 +314,6 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             "add up to the number of rows: pass w * len(w) / w.sum()."
         )
     return weights
-
-
-def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
-    """Refuse missing cells of rows with weights, by name."""
-    if has_missing(rows):
-        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
-        raise ValueError(
-            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
-            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
-            "with depmax.Prepare()."
-        )
 
 
 def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:

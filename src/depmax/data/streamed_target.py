@@ -67,6 +67,7 @@ class TargetFacts:
     moments: tuple[np.ndarray, np.ndarray] | None
 
     @classmethod
+    @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
     def of(cls, y: Any) -> TargetFacts:
         """Facts about one chunk."""
         (values, missing), declared = present_target(y), declared_categories(y)
@@ -79,9 +80,8 @@ class TargetFacts:
             columns = as_columns(values)
             ends = columns.min(axis=0), columns.max(axis=0)
             if columns.shape[1] <= FEW_OUTPUTS:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    mean = columns.mean(axis=0)
-                    moments = mean, (columns - mean).T @ (columns - mean)
+                mean = columns.mean(axis=0)
+                moments = mean, (columns - mean).T @ (columns - mean)
         return cls(
             n_rows=len(values),
             n_missing=n_missing,
@@ -95,6 +95,7 @@ class TargetFacts:
             moments=moments,
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: TargetFacts) -> TargetFacts:
         """Facts about the rows of both."""
         n_missing = self.n_missing + other.n_missing

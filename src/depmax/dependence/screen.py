@@ -15,12 +15,13 @@ from depmax.data import read_table
 from depmax.data.checks import (
     Missing,
     has_missing,
+    refuse_missing,
     require_equal_length,
     require_samples,
     warn_of_scales,
 )
 from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
-from depmax.data.sample import refuse_missing, weigh
+from depmax.data.sample import weigh
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.dependence._given.conditional import GivenTarget, read_dense

@@ -2,22 +2,29 @@
 
 from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.columns import Columns
-from depmax.kernels.composite import Product, Scaled, Sum
-from depmax.kernels.distance import Distance
-from depmax.kernels.gaussian import Gaussian
+from depmax.kernels.composite import Product, Scaled, Sum, WeightedSum
+from depmax.kernels.distances import (
+    Distance,
+    Gaussian,
+    InverseDistance,
+    InverseMultiquadric,
+    Laplace,
+)
 from depmax.kernels.inner_products import Linear, Polynomial, RandomEvent, Subset
-from depmax.kernels.inverse_distance import InverseDistance, InverseMultiquadric
 from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.labels import ClassBalanced, Delta
-from depmax.kernels.laplace import Laplace
 from depmax.kernels.mixed import Mixed
-from depmax.kernels.names import FromFunction, FromMap, FromScikitLearn, KernelLike, as_kernel
+from depmax.kernels.names import (
+    FromFunction,
+    FromMap,
+    FromScikitLearn,
+    KernelLike,
+    Precomputed,
+    as_kernel,
+)
 from depmax.kernels.neutral import Neutral
-from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.ridge import RidgeKernel
-from depmax.kernels.spectrum import Spectrum
-from depmax.kernels.subsequence import Subsequence
-from depmax.kernels.weighted_sum import WeightedSum
+from depmax.kernels.strings import Spectrum, Subsequence
 
 __all__ = [
     "BandwidthKernel",

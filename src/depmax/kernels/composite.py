@@ -1,14 +1,16 @@
-"""Sums, products and scalings of kernels."""
+"""Sums, products and scalings of kernels, and sums whose weights are learned from the target."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import linalg, optimize
 
-from depmax.kernels._parts import Part, Parts
+from depmax.kernels._parts import Facts, Part, Parts
 from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
@@ -113,3 +115,136 @@ class Scaled(Composite):
             )
         part = Part(as_kernel(self.kernel), weight=float(self.factor))
         return Parts([part], lambda parts: self._copy_with(kernel=parts[0].kernel), "add")
+
+
+#: Eigenvalues of the parts' alignments below this are rounding errors: parts that are alike.
+ALIKE = 1e-10
+
+
+@dataclass(eq=False, repr=False)
+class WeightedSum(Composite):
+    """Weighted sum Σ w_i k_i(x, z) with weights w ≥ 0 of sum 1, given or learned from the target.
+
+    Parameters
+    ----------
+    kernels : sequence of kernels or names
+        The parts. One kernel with several bandwidths is a way to leave the bandwidth to the data.
+    weights : {"alignment", "hsic"} or sequence of float, default="alignment"
+        ``"alignment"``: the weights with the largest centred alignment of the sum with the target's
+        kernel, which weighs down parts that tell the same. ``"hsic"``: the weights with the largest
+        HSIC for parts of unit size (Frobenius norm of the centred kernel matrix) and weights of
+        given length: each by its own alignment. Where no part depends on the target, all parts of
+        unit size count alike. Learning uses at most 1,000 random rows; the result does not
+        depend on how large the parts are.
+
+    Notes
+    -----
+    With the centred kernel matrices K_i of the parts and L of the target let a_i = tr(K_i L) and
+    M_ij = tr(K_i K_j). The alignment wᵀa/√(wᵀMw) is largest at the solution of the nonnegative
+    least squares problem min wᵀMw - 2wᵀa, up to a factor; HSIC is wᵀa, for parts of unit size
+    largest at w_i = a_i/M_ii.
+
+    References
+    ----------
+    N. Cristianini, J. Shawe-Taylor, A. Elisseeff, J. Kandola (2002), On kernel-target alignment.
+    C. Cortes, M. Mohri, A. Rostamizadeh (2012), Algorithms for learning kernels based on centered
+    alignment. P. Daniušis (2012), Feature extraction via dependence structure optimization,
+    section 3.7.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import HSCA, hsic
+    >>> from depmax.kernels import Columns, Gaussian, WeightedSum
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> parts = [Columns([("only", Gaussian(1.0), [column])]) for column in range(2)]
+    >>> model = HSCA(1, kernel=WeightedSum(parts)).fit(X, np.sin(3 * X[:, 1]))
+    >>> np.round(model.kernel_.weights, 1)  # the first column says nothing
+    array([0.1, 0.9])
+    """
+
+    kernels: Sequence[KernelLike]
+    weights: Literal["alignment", "hsic"] | Sequence[float] = "alignment"
+
+    _recipe: ClassVar[tuple[str, ...]] = ("weights",)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What all parts can do, and whether weights are learned."""
+        return replace(super().capabilities, learns_weights=isinstance(self.weights, str))
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with every part resolved by itself, and then the weights learned."""
+        learns = isinstance(self.weights, str)
+        if learns and facts.is_streamed:
+            raise TypeError(
+                "WeightedSum learns its weights from rows in memory, not from a table that is read "
+                "a chunk at a time: use kernel=depmax.resolve(kernel, X, y) with some of the rows."
+            )
+        resolved = super()._estimated(facts)
+        if not learns:
+            return resolved
+        if facts.choose is None:
+            raise ValueError(
+                f"weights={self.weights!r} of WeightedSum needs a target to learn from: use "
+                "depmax.resolve(kernel, X, y), or numbers here."
+            )
+        return facts.choose([resolved], facts.rows)
+
+    def learned(self, cross: np.ndarray, products: np.ndarray) -> Kernel:
+        """Copy with the weights that inner products of centred kernel matrices give.
+
+        Parameters
+        ----------
+        cross : ndarray of shape (n_kernels,)
+            tr(K_i L) of the parts with the target.
+        products : ndarray of shape (n_kernels, n_kernels)
+            tr(K_i K_j) of the parts with each other.
+        """
+        sizes = np.sqrt(np.maximum(products.diagonal(), 0.0))
+        varies = sizes > 0
+        if not varies.any():
+            raise ValueError(
+                "All parts of WeightedSum are constant on these rows: no weights can be learned."
+            )
+        unit = np.where(varies, sizes, 1.0)
+        alignments = np.where(varies, cross / unit, 0.0)  # times the size of L
+        if self.weights == "alignment":
+            found = _largest_alignment(alignments, products / np.outer(unit, unit))
+        else:
+            found = np.maximum(alignments, 0.0)
+        if not found.any():
+            found = varies.astype(np.float64)
+        found = np.where(varies, found / unit, 0.0)
+        return self._copy_with(weights=(found / found.sum()).tolist())
+
+    @property
+    def _parts(self) -> Parts:
+        """All kernels; those of a recipe count alike, for its shape."""
+        if isinstance(self.kernels, str) or len(self.kernels) == 0:
+            raise ValueError(
+                f"kernels of WeightedSum must be a list of kernels, got {self.kernels!r}."
+            )
+        count, weights = len(self.kernels), self.weights
+        if isinstance(weights, str):
+            values = np.full(count, 1.0 if weights in ("alignment", "hsic") else -1.0)
+        else:
+            values = np.asarray(weights, dtype=np.float64)
+        valid = values.shape == (count,) and np.isfinite(values).all()
+        if not (valid and (values >= 0).all() and values.any()):
+            raise ValueError(
+                "weights of WeightedSum must be 'alignment', 'hsic' or one number >= 0 for every "
+                f"kernel, not all of them 0, got {weights!r}."
+            )
+        pairs = zip(self.kernels, values.tolist(), strict=True)
+        parts = [Part(as_kernel(kernel), weight=weight) for kernel, weight in pairs]
+        return Parts(parts, lambda new: self._copy_with(kernels=[p.kernel for p in new]), "add")
+
+
+def _largest_alignment(alignments: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    """U ≥ 0 that minimises uᵀCu - 2uᵀa: with C = RᵀR, nonnegative least squares of R⁻ᵀa on R."""
+    values, vectors = linalg.eigh(cosines)
+    kept = values > ALIKE * values[-1]
+    roots, axes = np.sqrt(values[kept]), vectors[:, kept]
+    found: np.ndarray = optimize.nnls(roots[:, np.newaxis] * axes.T, axes.T @ alignments / roots)[0]
+    return found

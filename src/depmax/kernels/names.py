@@ -1,4 +1,4 @@
-"""Short names of kernels, and the conversion of every kernel argument."""
+"""Kernels of other origin, short names of kernels, and the conversion of every kernel argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, isclass, signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -197,6 +197,80 @@ class FromMap(Kernel):
         return X
 
 
+@dataclass(eq=False, repr=False)
+class Precomputed(Kernel):
+    """Kernel values from a matrix; the rows X are row numbers of that matrix.
+
+    Cross-validation splits the row numbers, not the matrix, so it stays correct.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_objects, n_objects), optional
+        Symmetric. Without it there is nothing to look up, and a call raises an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import Precomputed
+    >>> kernel = Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> kernel([1, 0])
+    array([[3., 1.],
+           [1., 2.]])
+    """
+
+    matrix: Any = None
+
+    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Itself, after a check that the matrix is square, finite and symmetric."""
+        matrix = self._matrix()
+        if not np.isfinite(matrix).all():
+            raise ValueError("The matrix of Precomputed contains NaN or infinity.")
+        precision = np.sqrt(np.finfo(np.result_type(matrix, np.float32)).eps)
+        if np.abs(matrix - matrix.T).max(initial=0) > precision * np.abs(matrix).max(initial=0):
+            raise ValueError(
+                "The matrix of Precomputed is not symmetric: a kernel matrix holds "
+                "k(x_i, x_j) = k(x_j, x_i). Pass (K + K.T) / 2 if the difference is noise."
+            )
+        self._read(facts.rows)
+        return self
+
+    def _read(self, X: Any) -> np.ndarray:
+        rows = as_objects(X)
+        size = self._matrix().shape[0]
+        try:
+            with np.errstate(invalid="ignore"):  # NaN is refused below
+                numbers = rows.astype(np.intp)
+        except (TypeError, ValueError):
+            numbers = None
+        if rows.ndim != 1 or numbers is None or (numbers != rows).any():
+            raise ValueError(
+                "X for Precomputed must be a list of row numbers of its matrix, e.g. "
+                "np.arange(len(matrix)), not the matrix itself."
+            )
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
+            raise ValueError(
+                f"Row numbers for Precomputed must lie in 0..{size - 1}, the rows of its matrix; "
+                f"got {numbers.min()}..{numbers.max()}."
+            )
+        return numbers
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self._matrix()[np.ix_(X, Z)]
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._matrix()[X, X]
+
+    def _matrix(self) -> np.ndarray:
+        if self.matrix is None:
+            raise ValueError("Precomputed has no matrix: pass Precomputed(matrix).")
+        matrix = np.asarray(self.matrix)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"The matrix of Precomputed must be square, got {matrix.shape}.")
+        return matrix
+
+
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
 KernelLike = Kernel | str | Callable[..., Any]
 
@@ -206,18 +280,18 @@ WITHOUT_NAME = {"Kernel", "BandwidthKernel", "Mixed", "Precomputed"}
 
 @cache
 def short_names() -> dict[str, type[Kernel]]:
-    """Every kernel of the room that constructs without arguments, by its short name.
+    """Every kernel of the package that constructs without arguments, by its short name.
 
     Examples
     --------
     >>> short_names()["inverse_multiquadric"].__name__, short_names()["ridge"].__name__
     ('InverseMultiquadric', 'RidgeKernel')
     """
-    from depmax import kernels as room
+    from depmax import kernels as package
 
     found: dict[str, type[Kernel]] = {}
-    for name in set(room.__all__) - WITHOUT_NAME:
-        part = getattr(room, name)
+    for name in sorted(set(package.__all__) - WITHOUT_NAME):
+        part = getattr(package, name)
         if isclass(part) and issubclass(part, Kernel):
             defaults = [each.default for each in signature(part).parameters.values()]
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -1,7 +1,7 @@
 """Plots in the style of scikit-learn's displays: data in plain arrays, drawn by ``plot(ax=...)``.
 
-This room imports no other room of depmax: displays read fitted attributes of any estimator that
-has them.
+This package imports no other of depmax: displays read fitted attributes of any estimator that has
+them.
 """
 
 from depmax.plotting.columns import RankingDisplay, TargetByColumnDisplay

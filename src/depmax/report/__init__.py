@@ -1,6 +1,6 @@
 """One frozen dataclass in, one self-contained HTML page out.
 
-This room knows pictures and no estimator: whoever found something fills a :class:`Report`.
+This package knows pictures and no estimator: whoever found something fills a :class:`Report`.
 """
 
 from depmax.report.html import (

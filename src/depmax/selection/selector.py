@@ -19,10 +19,10 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._parameters import check_parameters, is_whole
 from depmax.data import Scan, read_fit
-from depmax.data.checks import Missing, require_varying, warn_of_scales
+from depmax.data.checks import Missing, refuse_missing, require_varying, warn_of_scales
 from depmax.data.columns import Categories
 from depmax.data.reading import aligned, refuse_streamed_target
-from depmax.data.sample import refuse_missing, weigh
+from depmax.data.sample import weigh
 from depmax.data.scan import by_chunks
 from depmax.data.stream import SampledRowsWarning, refuse_with_streams
 from depmax.data.table import as_requested, is_streamed, refuse_unreadable, take_columns

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from depmax._threads import slices
-from depmax.kernels.laplace import Laplace
+from depmax.kernels.distances import Laplace
 from depmax.selection._search.changes.problem import (
     Change,
     FastForm,

@@ -27,7 +27,7 @@ from math import comb
 
 import numpy as np
 
-from depmax.kernels.gaussian import Gaussian
+from depmax.kernels.distances import Gaussian
 from depmax.kernels.inner_products import Polynomial
 from depmax.selection._search.changes.problem import (
     KEPT,

@@ -1,4 +1,4 @@
-"""The plan of the house: what lies open in a room is what the room offers."""
+"""The plan of the house: what lies open in a package is what the package offers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import depmax
 
-ROOMS = ("kernels", "maps", "dependence", "selection", "extraction", "neural")
+PACKAGES = ("kernels", "maps", "dependence", "selection", "extraction", "neural")
 SOURCE = Path(depmax.__file__).parent
 TESTS = Path(__file__).parents[1]
 
@@ -25,26 +25,26 @@ def _defined(module: Path) -> set[str]:
     return found
 
 
-def _exported(room: str) -> set[str]:
-    """``__all__`` of a room, read and not imported: neural needs torch."""
-    for node in ast.parse((SOURCE / room / "__init__.py").read_text("utf-8")).body:
+def _exported(package: str) -> set[str]:
+    """``__all__`` of a package, read and not imported: neural needs torch."""
+    for node in ast.parse((SOURCE / package / "__init__.py").read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return set(ast.literal_eval(node.value))
-    raise AssertionError(f"{room} has no __all__")
+    raise AssertionError(f"{package} has no __all__")
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_open_module_defines_what_the_room_exports(room: str) -> None:
-    """Machinery lies one drawer down: in modules and packages that start with an underscore."""
-    exported = _exported(room)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_open_module_defines_what_the_room_exports(package: str) -> None:
+    """Machinery lies one level down: in modules and packages that start with an underscore."""
+    exported = _exported(package)
     machinery = [
         path.name
-        for path in sorted((SOURCE / room).iterdir())
+        for path in sorted((SOURCE / package).iterdir())
         if not path.name.startswith("_")
         and (path.suffix == ".py" or path.is_dir())
         and not (path.suffix == ".py" and exported & _defined(path))
     ]
-    assert not machinery, f"{machinery} export nothing: give them an underscore or a drawer"
+    assert not machinery, f"{machinery} export nothing: give them an underscore"
 
 
 def _assigned(module: Path) -> list[str]:
