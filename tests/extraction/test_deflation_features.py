@@ -248,7 +248,7 @@ class TestInputs:
 
     def test_bad_parameters(self):
         for bad in ("lda", 3):
-            with pytest.raises(ValueError, match="criterion of DeflationFeatures must be a callabl"):
+            with pytest.raises(ValueError, match="criterion of DeflationFeatures must be"):
                 DeflationFeatures(criterion=bad).fit(X, y)
         with pytest.raises(ValueError, match="dual of DeflationFeatures must be"):
             DeflationFeatures(dual="yes").fit(X, y)
