@@ -65,6 +65,12 @@ class Parts:
     items: Sequence[Part]
     rebuild: Callable[[Sequence[Part]], Kernel]
     combine: Literal["add", "multiply"] | None = None  # None: its values are another function
+    take_categories: bool = True  # whether parts may become kernels of tables with categories
+
+    @classmethod
+    def inner(cls, owner: Any, part: Part, **how: Any) -> Parts:
+        """A single one, the parameter ``kernel`` of its owner."""
+        return cls([part], lambda parts: owner._copy_with(kernel=parts[0].kernel), **how)
 
     def with_kernels(self, change: Callable[[Part], Kernel]) -> Kernel:
         """The whole with other kernels."""

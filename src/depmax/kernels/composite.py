@@ -114,7 +114,7 @@ class Scaled(Composite):
                 f"A kernel can be scaled by a positive number only, got {self.factor}."
             )
         part = Part(as_kernel(self.kernel), weight=float(self.factor))
-        return Parts([part], lambda parts: self._copy_with(kernel=parts[0].kernel), "add")
+        return Parts.inner(self, part, combine="add")
 
 
 #: Eigenvalues of the parts' alignments below this are rounding errors: parts that are alike.

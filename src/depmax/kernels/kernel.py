@@ -192,7 +192,7 @@ class Kernel(BaseEstimator):
         """
         if self.capabilities.joins_categories == "own":
             return self
-        if self._parts.items:
+        if self._parts.items and (self._parts.take_categories or not categories):
             bound = [part.bound(names, categories or {}) for part in self._parts.items]
             return self._parts.rebuild(bound)
         if not categories:

@@ -75,8 +75,7 @@ class Mixed(Kernel):
     @property
     def _parts(self) -> Parts:
         """The kernel of distances; of its columns only numbers have a unit."""
-        inner = Part(self._kernel(), self.numeric)
-        return Parts([inner], lambda parts: self._copy_with(kernel=parts[0].kernel))
+        return Parts.inner(self, Part(self._kernel(), self.numeric))
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with scales and a bandwidth of the whole distance."""
@@ -144,7 +143,7 @@ class Mixed(Kernel):
 
     def _kernel(self) -> Any:
         kernel = as_kernel(self.kernel)
-        if kernel.capabilities.joins_categories != "distance":
+        if not hasattr(kernel, "difference_sums"):
             raise TypeError(
                 f"Mixed needs a kernel of distances, such as Gaussian or Laplace, "
                 f"not {type(kernel).__name__}."

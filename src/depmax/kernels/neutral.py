@@ -259,7 +259,7 @@ class Neutral(Kernel):
 
     @property
     def _parts(self) -> Parts:
-        return Parts([Part(self._kernel())], lambda parts: self._copy_with(kernel=parts[0].kernel))
+        return Parts.inner(self, Part(self._kernel()), take_categories=False)
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with the bandwidth and the observed values of the rows."""

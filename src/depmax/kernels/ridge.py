@@ -57,8 +57,7 @@ class RidgeKernel(Kernel):
 
     @property
     def _parts(self) -> Parts:
-        inner = Part(as_kernel(self.kernel))
-        return Parts([inner], lambda parts: self._copy_with(kernel=parts[0].kernel))
+        return Parts.inner(self, Part(as_kernel(self.kernel)))
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy that refers to the rows, with its inner kernel resolved on them too."""
