@@ -16,7 +16,7 @@ from depmax.algebra.deflation import boosted, deflate
 from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer, CodedTarget
-from depmax.extraction._fitting.deflation import deflated
+from depmax.extraction._fitting.deflation import deflated, numbers_of
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import (
     FeaturePredictor,
@@ -82,9 +82,8 @@ class LossExtractor(FeaturePredictor):
             column_or_1d(np.asarray(y), warn=True)
         return super()._read_answer(y, mass)
 
-    def _seen(self, target: CodedTarget | None) -> np.ndarray:
+    def _seen(self, target: CodedTarget) -> np.ndarray:
         """The target as the loss reads it: -1 and +1 for those of margins, which need classes."""
-        assert target is not None
         if not self._classifies:
             return np.asarray(target.values - target.shift)
         if target.kind not in ("classes", "multilabel"):
@@ -210,8 +209,8 @@ class BoostedLatentFeatures(LossExtractor):
     _declared: ClassVar = {"loss": one_of(*LOSSES)}
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
-        criterion, values = partial(boosted, loss=LOSSES[self.loss]), self._seen(answer.coded)
+        values = self._seen(numbers_of(answer))
+        criterion = partial(boosted, loss=LOSSES[self.loss])
         return deflated(
             self, data, answer, *deflate(data, values, criterion, count, scale="feature")
         )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._parameters import one_of
+from depmax._parameters import Rule, one_of
 from depmax.algebra.deflation import (
     Criterion,
     Scale,
@@ -46,6 +46,7 @@ _NAMED: dict[str, tuple[Criterion, Scale]] = {
 }
 #: Those that fit a loss: logistic for classes, absolute for numbers.
 _BOOSTED = {"blf": boosted, "sparse_blf": sparse_boosted}
+_NAMES = (*_NAMED, *_BOOSTED)
 #: Those that need no target.
 _BLIND = ("pca", "skfa")
 
@@ -138,7 +139,13 @@ class DeflationFeatures(DependenceExtractor):
     center: bool = True
     dual: bool | None = None
 
-    _declared: ClassVar = {"dual": one_of(True, False, None)}
+    _declared: ClassVar = {
+        "criterion": Rule(
+            lambda value: callable(value) or (isinstance(value, str) and value in _NAMES),
+            f"a callable or one of {', '.join(map(repr, _NAMES))}",
+        ),
+        "dual": one_of(True, False, None),
+    }
 
     _first_run: ClassVar[int | None] = FIRST_RUN
     _why_fewer: ClassVar[str] = FEWER
@@ -184,14 +191,3 @@ class DeflationFeatures(DependenceExtractor):
         loss = LOSSES["absolute" if numbers else "logistic"]
         criterion = partial(_BOOSTED[self.criterion], loss=loss)
         return criterion, "feature", values if numbers else target.signs
-
-    def _check_parameters(self) -> None:
-        names = [*_NAMED, *_BOOSTED]
-        if isinstance(self.criterion, str):
-            if self.criterion not in names:
-                raise ValueError(
-                    f"criterion must be a callable or one of {sorted(names)}, got "
-                    f"{self.criterion!r}."
-                )
-        elif not callable(self.criterion):
-            raise ValueError(f"criterion must be a name or a callable, got {self.criterion!r}.")

@@ -17,7 +17,14 @@ from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.form import square_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer, coded_target
-from depmax.extraction._fitting.deflation import FEWER, FIRST_RUN, NONE, coded_answer, deflated
+from depmax.extraction._fitting.deflation import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    coded_answer,
+    deflated,
+    numbers_of,
+)
 from depmax.extraction._fitting.found import Found
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
@@ -120,9 +127,7 @@ class KernelBoosting(DependenceExtractor):
         m = data.n_samples
         seconds = SECONDS_PER_PAIR * count * m**2
         warn_if_long(f"KernelBoosting of all pairs of {m:,} rows", seconds, INSTEAD)
-        assert answer is not None
-        assert answer.coded is not None
-        target, coordinates = answer.coded, coordinates_of(data)
+        target, coordinates = numbers_of(answer), coordinates_of(data)
         phi, labels = coordinates.space.centred(), target.class_numbers
         vectors: list[np.ndarray] = []
         found = np.empty((m, 0))

@@ -15,8 +15,8 @@ from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, CodedTarget
-from depmax.extraction._fitting.deflation import deflated
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.deflation import deflated, numbers_of
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
 from depmax.extraction._fitting.sums import SumsExtractor
@@ -130,7 +130,6 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
         return is_linear(self)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
         return most_covariant_features(self, data, answer, count)
 
     def __sklearn_tags__(self) -> Any:
@@ -138,26 +137,26 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
         return as_regressor(super().__sklearn_tags__())
 
 
-def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int) -> Found:
+def most_covariant_features(model: Any, data: Sample, answer: Answer | None, count: int) -> Found:
     """Features with the largest covariance with the target: from sums, or by deflation."""
-    width, coded = data.n_coordinates, answer.coded
-    assert coded is not None
+    width = data.n_coordinates
     narrow = width is not None and width <= min(data.n_samples, FEATURES_PER_COMPONENT * count)
     narrow = narrow and not sparse.issparse(data.coordinates(slice(0, 1)))
     if data.is_streamed or narrow:  # of a stream, each visit reads the rows again
-        return _of_moments(model, data, answer, coded, count)
+        return _of_moments(model, data, answer, count)
     if is_linear(model):
         require_finite_rows(model, data.rows)
-    return deflated(model, data, answer, *deflate(data, coded.centred, pls, count))
+    return deflated(model, data, answer, *deflate(data, numbers_of(answer).centred, pls, count))
 
 
-def _of_moments(model: Any, data: Sample, answer: Answer, target: CodedTarget, count: int) -> Found:
+def _of_moments(model: Any, data: Sample, answer: Answer | None, count: int) -> Found:
     """Partial least squares from one visit to the rows; T itself is not made.
 
     With S = XᵀX and C = XᵀY the direction is the leading left singular vector u of C. Its weights
     r = u - R(Pᵀu), with the loadings P = SR/‖τ‖² of earlier features, are those of a feature
     τ = Xr that is orthogonal to earlier ones; C loses what τ explains.
     """
+    target = numbers_of(answer)
     mixing = data.kernel.mixing  # the last product of the features
     if mixing is not None:  # follows the sums over rows, if it can without loss
         squares = np.square(mixing).sum(axis=0)

@@ -91,7 +91,6 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
         return is_linear(self)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
         return most_covariant_features(self, data, answer, count)
 
     def decision_function(self, X: Any) -> np.ndarray:

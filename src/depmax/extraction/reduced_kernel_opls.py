@@ -10,13 +10,12 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
-from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
 from depmax.algebra.images import Examples
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import deflated
+from depmax.extraction._fitting.deflation import deflated, numbers_of
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.kernels import KernelLike
@@ -113,15 +112,9 @@ class ReducedKernelOPLS(FeaturePredictor):
         return "Lower n_basis, e.g. to 100: memory is linear in the rows for each."
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
-        assert answer.coded is not None
-        indices = self._drawn(data.n_samples)
+        indices, target = self._drawn(data.n_samples), numbers_of(answer).values
         examples, precision = Examples.of(data, center=True), precision_of(data)
-        centred, target = examples.data, answer.coded.values
-        others = centred.take(indices).rows
-        columns = np.empty((data.n_samples, len(indices)))
-        for block in slices(data.n_samples, chunk_rows(columns.shape[1])):
-            columns[block] = centred.kernel(centred.rows[block], others)
+        columns = examples.data.tile(slice(None), indices)
         mean = columns.mean(axis=0)
         size = float(np.linalg.norm(columns))  # what rounding errors are relative to
         columns -= mean

@@ -18,7 +18,7 @@ from depmax.algebra.images import Examples
 from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import of_examples
+from depmax.extraction._fitting.deflation import numbers_of, of_examples
 from depmax.extraction._fitting.found import Found
 from depmax.extraction.boosted_latent_features import LossExtractor
 from depmax.kernels import KernelLike
@@ -134,11 +134,10 @@ class SparseKernelPLS(LossExtractor):
         return data.n_samples * float(self.cache_size or 0)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
         m, loss = data.n_samples, LOSSES[self.loss]
         seconds = SECONDS_PER_VALUE * float(self.nu) * count * m**2
         warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
-        values = self._seen(answer.coded)
+        values = self._seen(numbers_of(answer))
         examples = Examples.of(data, center=True)
         products = self._products(examples.data)
         n_rows = max(1, round(float(self.nu) * m))

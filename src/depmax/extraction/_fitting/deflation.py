@@ -34,6 +34,13 @@ def coded_answer(coded: CodedTarget) -> Answer:
     return Answer(sample, coded=coded)
 
 
+def numbers_of(answer: Answer | None) -> CodedTarget:
+    """The numbers of a target that methods of this family have read."""
+    assert answer is not None
+    assert answer.coded is not None
+    return answer.coded
+
+
 def deflated(
     model: Any,
     data: Sample,

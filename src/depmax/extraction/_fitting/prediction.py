@@ -19,7 +19,14 @@ from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
-from depmax.extraction._fitting.deflation import FEWER, FIRST_RUN, NONE, coded_answer, gram_values
+from depmax.extraction._fitting.deflation import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    coded_answer,
+    gram_values,
+    numbers_of,
+)
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.number_of_components import (
     enough_rows,
@@ -199,12 +206,10 @@ class FeaturePredictor(DependenceExtractor):
         return gram_values(data)
 
     def _keep_more(self, found: Found, answer: Answer | None) -> None:
-        assert answer is not None
-        assert answer.coded is not None
         assert found.squares is not None
         assert found.with_target is not None
         readout = self._read_out(
-            answer.coded, lambda: found.features, found.squares, found.with_target
+            numbers_of(answer), lambda: found.features, found.squares, found.with_target
         )
         keep_readout(self, readout)
         if self._keeps_coef and is_linear(self):
@@ -249,8 +254,7 @@ class FeaturePredictor(DependenceExtractor):
 
     def _own_count(self, X: Any, y: Any, data: Sample) -> int:
         """The fewest features whose error of held-out rows is within one error of the least."""
-        target = self._read_answer(y, None).coded
-        assert target is not None
+        target = numbers_of(self._read_answer(y, None))
         most = most_possible(data)
         limit = min(PATH, most)
         while True:

@@ -21,7 +21,7 @@ from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import deflated, of_examples
+from depmax.extraction._fitting.deflation import deflated, numbers_of, of_examples
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.kernels import KernelLike
@@ -72,10 +72,8 @@ class SparseExtractor(FeaturePredictor):
         return "Lower n_candidates, e.g. to 500."
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
-        assert answer.coded is not None
         center, limit = bool(self.center), self.n_candidates
-        examples, target = Examples.of(data, center=center), answer.coded.seen(center)
+        examples, target = Examples.of(data, center=center), numbers_of(answer).seen(center)
         if data.is_streamed:
             return self._of_landmarks(data, answer, examples, target, count)
         samples, rng = examples.data, check_random_state(self.random_state)
@@ -95,7 +93,7 @@ class SparseExtractor(FeaturePredictor):
         return of_examples(self, data, answer, examples, *chosen, found)
 
     def _of_landmarks(
-        self, data: Sample, answer: Answer, examples: Examples, target: Any, count: int
+        self, data: Sample, answer: Answer | None, examples: Examples, target: Any, count: int
     ) -> Found:
         """The same from one visit, among candidates that are drawn once.
 
