@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, isclass, signature
 from typing import Any, ClassVar
 
@@ -161,13 +161,17 @@ class FromMap(Kernel):
     @property
     def approximated(self) -> Kernel:
         """The kernel of a map that approximates one, of rows as the steps before it change them."""
-        steps = getattr(self.transformer, "steps", [("", self.transformer)])
-        kernel: Kernel | None = getattr(steps[-1][1], "approximated", None) if self.fitted else None
-        if kernel is None or len(steps) == 1:
+        steps = [step for _, step in getattr(self.transformer, "steps", [("", self.transformer)])]
+        *before, last = [step for step in steps if step not in (None, "passthrough")]
+        kernel: Kernel | None = getattr(last, "approximated", None) if self.fitted else None
+        if kernel is None or not before:
             return kernel or self
-        change = self.transformer[:-1].transform
+
+        def changed(X: Any) -> Any:
+            return reduce(lambda rows, step: step.transform(rows), before, X)
+
         vectors = self.capabilities.vector_input
-        return FromFunction(lambda X, Z: kernel(change(X), change(Z)), vectors)
+        return FromFunction(lambda X, Z: kernel(changed(X), changed(Z)), vectors)
 
     @property
     def mixing(self) -> np.ndarray | None:
