@@ -161,17 +161,18 @@ class FromMap(Kernel):
     @property
     def approximated(self) -> Kernel:
         """The kernel of a map that approximates one, of rows as the steps before it change them."""
-        steps = [step for _, step in getattr(self.transformer, "steps", [("", self.transformer)])]
-        *before, last = [step for step in steps if step not in (None, "passthrough")]
-        kernel: Kernel | None = getattr(last, "approximated", None) if self.fitted else None
-        if kernel is None or not before:
+        steps = getattr(self.transformer, "steps", [("", self.transformer)])
+        kernel: Kernel | None = getattr(steps[-1][1], "approximated", None) if self.fitted else None
+        if kernel is None or len(steps) == 1:
             return kernel or self
+        before = [step for _, step in steps[:-1] if step not in (None, "passthrough")]
 
-        def changed(X: Any) -> Any:
-            return reduce(lambda rows, step: step.transform(rows), before, X)
+        def change(rows: Any) -> Any:
+            """Rows as the map sees them; a step may have nothing to fit."""
+            return reduce(lambda changed, step: step.transform(changed), before, rows)
 
         vectors = self.capabilities.vector_input
-        return FromFunction(lambda X, Z: kernel(changed(X), changed(Z)), vectors)
+        return FromFunction(lambda X, Z: kernel(change(X), change(Z)), vectors)
 
     @property
     def mixing(self) -> np.ndarray | None:
