@@ -323,7 +323,9 @@ def _most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None
     size = np.sqrt(max(float(np.trace(inner)), 0.0))
     if not size > EXHAUSTED * np.sqrt(residual.images.variance) * float(np.linalg.norm(values)):
         return None
-    return (directions @ leading(inner, 1)[1])[:, 0]
+    if len(inner) > 1:
+        directions = directions @ leading(inner, 1)[1]
+    return directions[:, 0]
 
 
 def _best_example(
