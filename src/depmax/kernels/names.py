@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, isclass, signature
 from typing import Any, ClassVar
 
@@ -165,7 +165,12 @@ class FromMap(Kernel):
         kernel: Kernel | None = getattr(steps[-1][1], "approximated", None) if self.fitted else None
         if kernel is None or len(steps) == 1:
             return kernel or self
-        change = self.transformer[:-1].transform
+        before = [step for _, step in steps[:-1] if step not in (None, "passthrough")]
+
+        def change(rows: Any) -> Any:
+            """Rows as the map sees them; a step may have nothing to fit."""
+            return reduce(lambda changed, step: step.transform(changed), before, rows)
+
         vectors = self.capabilities.vector_input
         return FromFunction(lambda X, Z: kernel(change(X), change(Z)), vectors)
 

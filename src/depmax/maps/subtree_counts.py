@@ -167,10 +167,7 @@ class SubtreeCounts(TransformerMixin, BaseEstimator):
     def _counted(self, X: Any) -> list[Counter[tuple[int, str]]]:
         """How often each (depth, subtree) is in every graph."""
         items = list(X.to_numpy().ravel() if hasattr(X, "to_numpy") else X)
-        return [
-            _LabelledGraph.read(item, number).subtrees(int(self.depth), number)
-            for number, item in enumerate(items)
-        ]
+        return [_subtrees(item, number, int(self.depth)) for number, item in enumerate(items)]
 
     def _matrix(self, counted: list[Counter[tuple[int, str]]]) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -182,61 +179,59 @@ class SubtreeCounts(TransformerMixin, BaseEstimator):
         return found if self.sparse_output else found.toarray()
 
 
-@dataclass(frozen=True)
-class _LabelledGraph:
-    """Names of the nodes' labels, and the neighbours of each with the name of the edge's label."""
+#: Neighbours of every node, each with the name of the edge's label.
+Neighbours = dict[Hashable, list[tuple[str, Hashable]]]
 
-    labels: dict[Hashable, str]
-    neighbours: dict[Hashable, list[tuple[str, Hashable]]]
 
-    @classmethod
-    def read(cls, item: Any, number: int) -> _LabelledGraph:
-        """From any of the forms that a graph may have."""
-        if hasattr(item, "nodes") and hasattr(item, "adj"):  # of networkx
-            labels: Mapping[Any, Any] = {
-                node: data.get("label", item) for node, data in item.nodes(data=True)
-            }
-            pairs = {(a, b): data for a, others in item.adj.items() for b, data in others.items()}
-            edge_labels = {pair: data["label"] for pair, data in pairs.items() if "label" in data}
-            missing = [node for node, label in labels.items() if label is item]
-            if missing:
-                raise ValueError(f"Node {missing[0]!r} of graph {number} has no attribute 'label'.")
-        else:
-            is_graph = isinstance(item, Iterable) and not isinstance(item, str | bytes)
-            parts = tuple(item) if is_graph else ()
-            if len(parts) not in (2, 3) or not isinstance(parts[1], Mapping):
-                raise TypeError(
-                    f"Row {number} is of type {type(item).__name__}: SubtreeCounts reads graphs "
-                    "(edges, labels[, edge_labels]) with labels by node, and networkx graphs."
-                )
-            pairs, labels = _pairs(parts[0]), parts[1]
-            edge_labels = parts[2] if len(parts) == 3 else {}
-        neighbours: dict[Hashable, list[tuple[str, Hashable]]] = {node: [] for node in labels}
-        for a, b in pairs:
-            if a not in labels or b not in labels:
-                node = b if a in labels else a
-                raise ValueError(f"Node {node!r} of graph {number} has an edge but no label.")
-            edge = f"{_name(edge_labels[a, b])}:" if (a, b) in edge_labels else ""
-            neighbours[a].append((edge, b))
-        return cls({node: _name(label) for node, label in labels.items()}, neighbours)
+def _read_graph(item: Any, number: int) -> tuple[dict[Hashable, str], Neighbours]:
+    """Names of the nodes' labels, and the neighbours, from any of the forms of a graph."""
+    if hasattr(item, "nodes") and hasattr(item, "adj"):  # of networkx
+        labels: Mapping[Any, Any] = {
+            node: data.get("label", item) for node, data in item.nodes(data=True)
+        }
+        pairs = {(a, b): data for a, others in item.adj.items() for b, data in others.items()}
+        edge_labels = {pair: data["label"] for pair, data in pairs.items() if "label" in data}
+        missing = [node for node, label in labels.items() if label is item]
+        if missing:
+            raise ValueError(f"Node {missing[0]!r} of graph {number} has no attribute 'label'.")
+    else:
+        is_graph = isinstance(item, Iterable) and not isinstance(item, str | bytes)
+        parts = tuple(item) if is_graph else ()
+        if len(parts) not in (2, 3) or not isinstance(parts[1], Mapping):
+            raise TypeError(
+                f"Row {number} is of type {type(item).__name__}: SubtreeCounts reads graphs "
+                "(edges, labels[, edge_labels]) with labels by node, and networkx graphs."
+            )
+        pairs, labels = _pairs(parts[0]), parts[1]
+        edge_labels = parts[2] if len(parts) == 3 else {}
+    neighbours: Neighbours = {node: [] for node in labels}
+    for a, b in pairs:
+        if a not in labels or b not in labels:
+            node = b if a in labels else a
+            raise ValueError(f"Node {node!r} of graph {number} has an edge but no label.")
+        edge = f"{_name(edge_labels[a, b])}:" if (a, b) in edge_labels else ""
+        neighbours[a].append((edge, b))
+    return {node: _name(label) for node, label in labels.items()}, neighbours
 
-    def subtrees(self, depth: int, number: int) -> Counter[tuple[int, str]]:
-        """How many nodes have each subtree, with its depth."""
-        names = dict(self.labels)
-        counts = Counter((0, name) for name in names.values())
-        for level in range(1, depth + 1):
-            names = {
-                node: f"{names[node] if not others else self.labels[node]}"
-                f"({','.join(sorted(edge + names[other] for edge, other in others))})"
-                for node, others in self.neighbours.items()
-            }
-            if max(map(len, names.values()), default=0) > LONGEST:
-                raise ValueError(
-                    f"Graph {number} has a subtree of depth {level} with a name of more than "
-                    f"{LONGEST:,} characters: lower depth of SubtreeCounts."
-                )
-            counts.update((level, name) for name in names.values())
-        return counts
+
+def _subtrees(item: Any, number: int, depth: int) -> Counter[tuple[int, str]]:
+    """How many nodes of a graph have each subtree, with its depth."""
+    labels, neighbours = _read_graph(item, number)
+    names = dict(labels)
+    counts = Counter((0, name) for name in names.values())
+    for level in range(1, depth + 1):
+        names = {
+            node: f"{names[node] if not others else labels[node]}"
+            f"({','.join(sorted(edge + names[other] for edge, other in others))})"
+            for node, others in neighbours.items()
+        }
+        if max(map(len, names.values()), default=0) > LONGEST:
+            raise ValueError(
+                f"Graph {number} has a subtree of depth {level} with a name of more than "
+                f"{LONGEST:,} characters: lower depth of SubtreeCounts."
+            )
+        counts.update((level, name) for name in names.values())
+    return counts
 
 
 def _pairs(edges: Any) -> dict[tuple[Hashable, Hashable], None]:
