@@ -102,11 +102,11 @@ class OrthogonalFeatures:
         if not length > max(INDEPENDENT * float(linalg.norm(self.centred(image))), noise):
             return 0.0
         size = length if size is None else size
-        count, position = self.count, self._first + self.count
+        count, position, factor = self.count, self._first + self.count, 1.0 / size
         self._basis[:, position] = rest / length
-        self._products[:position, count] = self._basis[:, :position].T @ image / size
-        self._products[position, count] = length / size
-        self._lengths.append(length / size)
+        self._products[:position, count] = (self._basis[:, :position].T @ image) * factor
+        self._products[position, count] = length * factor
+        self._lengths.append(length * factor)
         return size
 
     def conjugate(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -323,7 +323,9 @@ def _most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None
     size = np.sqrt(max(float(np.trace(inner)), 0.0))
     if not size > EXHAUSTED * np.sqrt(residual.images.variance) * float(np.linalg.norm(values)):
         return None
-    return (directions @ leading(inner, 1)[1])[:, 0]
+    if len(inner) > 1:
+        directions = directions @ leading(inner, 1)[1]
+    return directions[:, 0]
 
 
 def _best_example(

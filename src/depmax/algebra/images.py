@@ -124,12 +124,13 @@ class Primal:
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """ΦᵀV of shape (D, r)."""
-        return self.space.cross(self.roots * values, weighted=False)
+        values = values if self.data.mass is None else self.roots * values
+        return self.space.cross(values, weighted=False)
 
     def push(self, weights: np.ndarray) -> np.ndarray:
         """ΦU of shape (m, r)."""
-        images: np.ndarray = self.roots * self.space.features(weights)
-        return images
+        images = self.space.features(weights)
+        return images if self.data.mass is None else self.roots * images
 
     def inner(self, weights: np.ndarray) -> np.ndarray:
         """UᵀU of shape (r, r)."""

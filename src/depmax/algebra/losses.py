@@ -71,55 +71,55 @@ def _signs(target: np.ndarray, fitted: np.ndarray, basis: np.ndarray) -> np.ndar
     return signs
 
 
-#: A decreasing convex function l of the margin yf: its values, -l' and l''.
-Margin = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+#: Of a decreasing convex function l of the margin yf, its values, or -l' and l''.
+Values = Callable[[np.ndarray], np.ndarray]
+Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def _exponential(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """exp(-yf)."""
+def _exponential(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of exp(-yf)."""
     weight = np.exp(-margin)
-    return weight, weight, weight
+    return weight, weight
 
 
-def _logistic(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """log(1 + exp(-yf))."""
+def _logistic(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of log(1 + exp(-yf))."""
     weight = special.expit(-margin)
-    return np.logaddexp(0.0, -margin), weight, weight * (1 - weight)
+    return weight, weight * (1 - weight)
 
 
-def _of_margins(function: Margin) -> Loss:
+def _of_margins(values: Values, slopes: Slopes) -> Loss:
     """The loss of a function of margins, minimised by Newton's method with shorter steps."""
 
     def fit(target: np.ndarray, basis: np.ndarray) -> np.ndarray:
         m = len(target)
         signed = basis * (target * np.sqrt(m))[:, np.newaxis]  # yq, scaled to length √m
-        found = np.zeros(basis.shape[1])
-
-        def loss(coefficients: np.ndarray) -> float:
-            with np.errstate(over="ignore"):
-                values = function(signed @ coefficients)[0]
-            return float(values.sum() + RIDGE * m / 2 * coefficients @ coefficients)
-
-        value = loss(found)
+        found, margin = np.zeros(basis.shape[1]), np.zeros(m)
+        value = float(values(margin).sum())
         for _ in range(200 if basis.shape[1] else 0):
-            _, slope, curvature = function(signed @ found)
+            slope, curvature = slopes(margin)
             gradient = signed.T @ slope - RIDGE * m * found
             hessian = signed.T @ (signed * curvature[:, np.newaxis])
             hessian[np.diag_indices_from(hessian)] += RIDGE * m
             step = linalg.solve(hessian, gradient, assume_a="pos")
-            length, gain = 1.0, float(gradient @ step)
-            while not (reached := loss(found + length * step)) <= value - 1e-4 * length * gain:
+            length, gain = 2.0, float(gradient @ step)
+            reached = np.inf
+            while not reached <= value - 1e-4 * length * gain:
                 length /= 2
                 if length <= 1e-10:
                     return found * np.sqrt(m)
-            found, value = found + length * step, reached
+                trial = found + length * step
+                margin = signed @ trial
+                with np.errstate(over="ignore"):
+                    reached = float(values(margin).sum() + RIDGE * m / 2 * trial @ trial)
+            found, value = trial, reached
             if length * np.abs(step).max() <= CONVERGED * (1 + np.abs(found).max()):
                 break
         return found * np.sqrt(m)
 
     def gradient(target: np.ndarray, fitted: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        slopes: np.ndarray = target * function(target * fitted)[1]
-        return slopes
+        descent: np.ndarray = target * slopes(target * fitted)[0]
+        return descent
 
     return Loss(fit, gradient, margins=True)
 
@@ -129,6 +129,6 @@ LOSSES = {
         lambda target, basis: basis.T @ target, lambda target, fitted, basis: target - fitted
     ),
     "absolute": Loss(_fit_absolute, _signs),
-    "exponential": _of_margins(_exponential),
-    "logistic": _of_margins(_logistic),
+    "exponential": _of_margins(lambda margin: np.exp(-margin), _exponential),
+    "logistic": _of_margins(lambda margin: np.logaddexp(0.0, -margin), _logistic),
 }
