@@ -110,7 +110,9 @@ class DependenceExtractor(KernelTransformer):
     _target_rules: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     #: Why there may be fewer features than requested, or none.
     _why_fewer: ClassVar[str] = "no other direction varies by more than rounding errors"
-    _why_none: ClassVar[str] = "All rows of X are equal: {} finds nothing that varies."
+    _why_none: ClassVar[str] = (
+        "All rows of X are equal (n_samples = {n_samples}): nothing can depend on them."
+    )
     #: Whether sums over rows that are read a chunk at a time are all that ``_find`` needs.
     _streams: ClassVar[bool] = False
     #: Why, with these parameters, they are not, and what to do; None if they are.
@@ -371,7 +373,7 @@ class DependenceExtractor(KernelTransformer):
                     warnings.simplefilter("ignore", ConvergenceWarning)
                 found = self._find(data, answer, count)
             if found.count == 0:
-                raise ValueError(self._why_none.format(name))
+                raise ValueError(self._why_none.format(name=name, n_samples=data.n_samples))
             shares = found.dependence if found.explained is None else found.explained(found)
             enough = found.explained is None or requested.is_reached(float(shares.sum()))
             if enough or found.count < count or count >= most:
