@@ -23,8 +23,8 @@ FIRST_RUN = 8
 #: Why there are fewer features than requested, or none.
 FEWER = "none of the rest depends on the target by its criterion, beyond rounding errors"
 NONE = (
-    "{name} found no feature that depends on the target: X is constant, or uncorrelated with y under "
-    "this kernel."
+    "{name} found no feature that depends on the target: X is constant, or uncorrelated with y "
+    "under this kernel."
 )
 
 
