@@ -198,8 +198,8 @@ class GreedyLandmarks:
         """Positions in the order in which they were chosen.
 
         With what is left of K, R, and its column j over √Rⱼⱼ as u, a pivot j leaves R - uuᵀ, and
-        the square of the norm falls by 2uᵀRu - ‖u‖⁴ = 2(R³)ⱼⱼ/Rⱼⱼ - (R²)ⱼⱼ²/Rⱼⱼ². Only the diagonals
-        of R² and R³ are needed, and with v = Ru, c = ‖u‖² they change by -2u∘v + cu² and
+        the square of the norm falls by 2uᵀRu - ‖u‖⁴ = 2(R³)ⱼⱼ/Rⱼⱼ - (R²)ⱼⱼ²/Rⱼⱼ². Only the
+        diagonals of R² and R³ are needed, and with v = Ru, c = ‖u‖² they change by -2u∘v + cu² and
         -2u∘Rv - v² + 2cu∘v + (uᵀv - c²)u².
         """
         candidates = np.arange(sample.n_samples)
