@@ -274,7 +274,7 @@ class NeuroStructure(DependenceNetwork):
     """
 
     _: KW_ONLY
-    target: float = 1.0
+    target: Weight = 1.0
     features: Weight = -1.0
     inputs: Weight = 0.0
     combine: Literal["quotient", "sum"] = "quotient"
