@@ -207,6 +207,16 @@ class TestPieces:
             expected = about.T @ (weights[:, np.newaxis] * about)
             np.testing.assert_allclose(found.scatter, expected, atol=1e-12)
 
+    @pytest.mark.parametrize("weight", [2.0, 3.0, 0.7])
+    def test_weighted_sums_of_a_balanced_design_cancel(self, weight: float) -> None:
+        phi = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        psi = phi.prod(axis=1, keepdims=True)
+        summation = Summation(np.zeros(2), np.zeros(1), scatter=True)
+        summation.add(Aligned(phi, psi, mass=np.full(4, weight)))
+        sums = summation.result()
+        np.testing.assert_array_equal(sums.cross, np.zeros((2, 1)))
+        np.testing.assert_array_equal(sums.scatter, 4 * weight * np.eye(2))
+
     def test_a_piece_that_one_of_two_lacks_is_absent(self) -> None:
         phi, psi = draw(1)
         both = sums_of(phi, psi) + RowSums.of(phi, psi)

@@ -258,7 +258,7 @@ def test_the_constant_is_no_coordinate_of_an_eigenmap() -> None:
 def test_a_second_fit_keeps_nothing_of_the_first(name: str) -> None:
     y = classes_of(WIDE)
     names = [f"c{number}" for number in range(5)]
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     model = made(name, 2, kernel="linear").fit(pandas.DataFrame(WIDE, columns=names), y)
     again = model.set_params(kernel="gaussian").fit(WIDE, y)
     fresh = made(name, 2, kernel="gaussian").fit(WIDE, y)

@@ -130,6 +130,18 @@ def test_fit_starts_anew() -> None:
     assert "was fitted by fit, which keeps no sums" in str(refusal.value.__cause__)
 
 
+def test_a_refused_batch_leaves_those_before_it() -> None:
+    """Rows that cancel all that is known are refused, and the next batch goes on without them."""
+    rows = np.array([[1.0, 2.0], [2.0, 0.0], [-1.0, 1.0], [-3.0, 1.5]])
+    y = np.array([0, 0, 1, 1])
+    model = depmax.HSCA(1).partial_fit(rows, y)
+    with pytest.raises(ValueError, match="No direction depends on the target"):
+        model.partial_fit(rows, 1 - y)
+    model.partial_fit(rows + 1.0, y)
+    whole = depmax.HSCA(1).fit(np.vstack([rows, rows + 1.0]), np.tile(y, 2))
+    np.testing.assert_allclose(model.transform(rows), whole.transform(rows), rtol=1e-8)
+
+
 def test_classes_of_later_batches() -> None:
     y = np.sort(TARGETS["many"])
     with pytest.raises(ValueError, match="has the class 3, which the first batch did not have"):

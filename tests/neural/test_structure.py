@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
 from depmax import hsic
 from depmax.datasets import make_rings

@@ -302,19 +302,18 @@ class Summation:
         return np.subtract(phi, self._origins[0], out=self._buffer[:, : self._size])
 
     def _add_products(self, phi: Any, psi: Any, mass: np.ndarray | None) -> None:
-        """Add Σφ, Σφψᵀ and, if it is asked for, Σφφᵀ, of rows times the roots of their weights."""
-        if self._scatter is not None and not sparse.issparse(phi):
+        """Add Σφ, Σφψᵀ and, if it is asked for, Σφφᵀ.
+
+        Rows are multiplied by their weights and not by roots of these: sums that cancel, as those
+        of a balanced design do, are then exactly zero.
+        """
+        if self._scatter is not None and mass is None and not sparse.issparse(phi):
             joint = self._buffer  # [Φ, 1] and, if it is narrow, Ψ
             if self._joined:
                 joint[:, self._size + 1 :] = dense(psi)
-            if mass is not None:
-                joint *= np.sqrt(mass)[:, np.newaxis]
-                psi = psi * np.sqrt(mass)[:, np.newaxis]
-            if not self._joined:
-                self._cross += phi.T @ psi  # φ lies in the buffer
+            else:
+                self._cross += phi.T @ psi
             self._joint += np.matmul(joint.T, joint, out=self._product)
-            if mass is not None:
-                joint[:, self._size] = 1.0
             return
         own = phi
         if mass is not None:

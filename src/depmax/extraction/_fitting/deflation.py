@@ -64,6 +64,7 @@ def deflated(
     """
     center = bool(getattr(model, "center", True))
     coded = None if answer is None else answer.coded
+    supervised = coded is not None and model._supervised
     values: Any = None if coded is None else coded.seen(center)
     make = (lambda: features) if isinstance(features, np.ndarray) else features
     if isinstance(features, np.ndarray):
@@ -91,7 +92,6 @@ def deflated(
 
     pulled = known.get("with_target")
     reached = of_inputs(make())[0] if pulled is None else np.square(pulled).sum(axis=0)
-    supervised = coded is not None and model._supervised
     known.setdefault("explained", explained)
     dependence = reached / float(data.total - 1) ** 2
     found = Found(projection, dependence, make, turns=np.ones(len(reached)), **known)

@@ -137,7 +137,6 @@ class SumsExtractor(DependenceExtractor):
     _regresses: ClassVar[bool] = False
 
     _batches: Batches
-    _lean: np.ndarray  # Σ ‖x‖²x of all batches, while they are learned from
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the directions.
@@ -198,12 +197,17 @@ class SumsExtractor(DependenceExtractor):
         check_parameters(self)
         self._check_parameters()
         self._require_sums()
-        earlier = self._batches if hasattr(self, "_batches") else None
+        earlier: Batches | None = vars(self).get("_batches")
         rows = read_batch(self, X)
         more = self._batch(rows, y, classes, sample_weight, earlier)
         batches = more if earlier is None else earlier + more
         if batches.is_enough(self.n_features_in_):
-            self._learn_batches(batches)
+            try:
+                self._learn_batches(batches)
+            except BaseException:
+                if earlier is not None:  # a batch that is refused leaves those before it
+                    self._batches = earlier
+                raise
         self._batches = batches
         return self
 
