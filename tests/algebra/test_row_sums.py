@@ -212,7 +212,7 @@ class TestPieces:
         phi = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
         psi = phi.prod(axis=1, keepdims=True)
         summation = Summation(np.zeros(2), np.zeros(1), scatter=True)
-        summation.add(Aligned(phi, psi, mass=np.full(4, weight)))
+        summation.add(Aligned(phi, psi, weight=np.full(4, weight)))
         sums = summation.result()
         np.testing.assert_array_equal(sums.cross, np.zeros((2, 1)))
         np.testing.assert_array_equal(sums.scatter, 4 * weight * np.eye(2))

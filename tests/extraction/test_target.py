@@ -59,11 +59,11 @@ def test_many_rows_are_not_held(
     """Rows of the factor are made where they are asked for, also those beyond any sample."""
     monkeypatch.setattr(target_module, "FEW_ROWS", 1000)
     rows = np.append(rng.normal(size=1500), [30.0, 31.0])[:, np.newaxis]
-    mass = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
-    factor = target_factor(Sample(kernel, rows, mass=mass))
+    weight = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
+    factor = target_factor(Sample(kernel, rows, weight=weight))
     assert not isinstance(factor, np.ndarray)
     some = np.r_[0:40, len(rows) - 2 : len(rows)]
-    shares = np.full(len(rows), 1 / len(rows)) if mass is None else mass / mass.sum()
+    shares = np.full(len(rows), 1 / len(rows)) if weight is None else weight / weight.sum()
     inner = kernel(rows[some], rows) @ shares
     expected = kernel(rows[some]) - inner - inner[:, np.newaxis]
     mean = shares @ as_array(factor)
@@ -74,7 +74,7 @@ def test_many_rows_are_not_held(
         for part in np.array_split(np.arange(len(rows)), 10)
     )
     np.testing.assert_allclose(found @ found.T, expected + square, atol=1e-8)
-    counts = np.ones(len(rows)) if mass is None else mass
+    counts = np.ones(len(rows)) if weight is None else weight
     np.testing.assert_allclose(
         factor.gram, (factor.array() * counts[:, np.newaxis]).T @ factor.array(), atol=1e-7
     )

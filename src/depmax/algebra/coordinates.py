@@ -90,22 +90,22 @@ def coordinates_of(data: Sample, grow: Grow | None = None) -> Coordinates:
     """
     if (data.n_coordinates or np.inf) <= data.n_samples:
         return Coordinates(data, Space.of_sample(data))
-    grow = grow if data.mass is None else None
+    grow = grow if data.weight is None else None
     if not data.has_features:
         return _of_kernel(data, grow)
     phi, scale = data.coordinates(slice(None)), 0.0
     if sparse.issparse(phi):
         gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
         scale = float(gram.diagonal().max())
-        gram, _ = centred_gram(gram, data.mass)
+        gram, _ = centred_gram(gram, data.weight)
     else:
-        phi = Space.of_array(phi, mass=data.mass).centred()
+        phi = Space.of_array(phi, weight=data.weight).centred()
         gram = phi @ phi.T
     basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
     if basis is not None:
         return Coordinates(data, basis.space, basis.dual, gram.diagonal())
-    coordinates, dual = span(gram, scale, data.mass)
-    return Coordinates(data, Space.of_array(coordinates, mass=data.mass), dual, gram.diagonal())
+    coordinates, dual = span(gram, scale, data.weight)
+    return Coordinates(data, Space.of_array(coordinates, weight=data.weight), dual, gram.diagonal())
 
 
 def _of_kernel(data: Sample, grow: Grow | None) -> Coordinates:
@@ -116,10 +116,10 @@ def _of_kernel(data: Sample, grow: Grow | None) -> Coordinates:
         return Coordinates(data, basis.space, _centred(basis.dual), squares, basis.gram.mean)
     gram = data.gram()
     scale = float(gram.diagonal().max())
-    gram, means = centred_gram(gram, data.mass)
-    coordinates, dual = span(gram, scale, data.mass, data.eps)
-    space = Space.of_array(coordinates, data.eps, mass=data.mass)
-    return Coordinates(data, space, _centred(dual, data.mass), gram.diagonal(), means)
+    gram, means = centred_gram(gram, data.weight)
+    coordinates, dual = span(gram, scale, data.weight, data.eps)
+    space = Space.of_array(coordinates, data.eps, weight=data.weight)
+    return Coordinates(data, space, _centred(dual, data.weight), gram.diagonal(), means)
 
 
 def pairs_held(data: Sample, *, whole_span: bool) -> float:
@@ -131,7 +131,7 @@ def pairs_held(data: Sample, *, whole_span: bool) -> float:
     m = data.n_samples
     if data.precomputed or (data.n_coordinates or m + 1) <= m:
         return 0.0
-    if whole_span or m <= EXACT_ROWS or data.mass is not None:
+    if whole_span or m <= EXACT_ROWS or data.weight is not None:
         return WHOLE_SPAN * m**2
     if data.has_features:
         return 1.5 * m**2  # the products of features, and half of them in strips
@@ -173,34 +173,36 @@ def components_of(rows: np.ndarray) -> np.ndarray | None:
     return components
 
 
-def centred_gram(gram: np.ndarray, mass: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def centred_gram(
+    gram: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """HKH, and the column means of K, over all samples that the given ones stand for."""
-    means = np.average(gram, axis=0, weights=mass)
+    means = np.average(gram, axis=0, weights=weight)
     centred = gram - means
-    centred -= np.average(centred, axis=1, weights=mass)[:, np.newaxis]
+    centred -= np.average(centred, axis=1, weights=weight)[:, np.newaxis]
     return centred, means
 
 
-def _centred(dual: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+def _centred(dual: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Weights of the samples that add up to zero."""
-    shares = np.full(len(dual), 1.0 / len(dual)) if mass is None else mass / mass.sum()
+    shares = np.full(len(dual), 1.0 / len(dual)) if weight is None else weight / weight.sum()
     centred: np.ndarray = dual - np.outer(shares, dual.sum(axis=0))
     return centred
 
 
 def span(
-    gram: np.ndarray, scale: float, mass: np.ndarray | None = None, eps: float = 0.0
+    gram: np.ndarray, scale: float, weight: np.ndarray | None = None, eps: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
 
     ``scale`` is the size of the entries that the matrix was computed from, if larger than its own,
     and ``eps`` their relative precision, if it is less than that of float64.
 
-    With masses w the eigenproblem is that of W^½GW^½ = UΛUᵀ, whose eigenvalues are those of the
+    With weights w the eigenproblem is that of W^½GW^½ = UΛUᵀ, whose eigenvalues are those of the
     samples repeated; the coordinates are W^(-½)UΛ^½, the weights of the samples W^½UΛ^(-½).
     """
-    if mass is not None:
-        roots = np.sqrt(mass)[:, np.newaxis]
+    if weight is not None:
+        roots = np.sqrt(weight)[:, np.newaxis]
         coordinates, dual = span(roots * gram * roots.T, scale, eps=eps)
         return coordinates / roots, roots * dual
     values, vectors = linalg.eigh(gram)

@@ -237,12 +237,12 @@ def as_array(values: Values) -> np.ndarray:
     return values if isinstance(values, np.ndarray) else values.array()
 
 
-def square_of(factor: Factor, mass: np.ndarray | None = None) -> float:
+def square_of(factor: Factor, weight: np.ndarray | None = None) -> float:
     """Σ‖ψ‖² over all samples that the given ones stand for."""
     if not isinstance(factor, np.ndarray):
         return factor.total
     squares = np.einsum("ij,ij->i", factor, factor)
-    return float(squares.sum() if mass is None else mass @ squares)
+    return float(squares.sum() if weight is None else weight @ squares)
 
 
 def columns_of(values: Values) -> list[Values]:
@@ -267,7 +267,7 @@ def gram_of(factor: Factor) -> np.ndarray:
     return factor.gram
 
 
-def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None) -> Form:
+def hsic_form(factor: Factor, *, unbiased: bool, weight: np.ndarray | None = None) -> Form:
     """Form whose A has pᵀAp = HSIC between the feature Φp (linear kernel) and the target.
 
     Parameters
@@ -276,7 +276,7 @@ def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None)
         Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
     unbiased : bool
         HSIC₁, or HSIC₀, for which there are no weights.
-    mass : ndarray of shape (m,), optional
+    weight : ndarray of shape (m,), optional
         How many samples each stands for; the space of Φ must have the same.
 
     Examples
@@ -284,9 +284,9 @@ def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None)
     >>> hsic_form(np.array([[1.0], [-1.0]]), unbiased=False).factor.ravel()
     array([ 1., -1.])
     """
-    m = factor.shape[0] if mass is None else float(mass.sum())
+    m = factor.shape[0] if weight is None else float(weight.sum())
     if not unbiased:
         return Form(factor / (m - 1))
     scale = m * (m - 3)
-    rest = square_of(factor, mass) / ((m - 1) * (m - 2) * scale)
+    rest = square_of(factor, weight) / ((m - 1) * (m - 2) * scale)
     return Form(factor / np.sqrt(scale), OfLengths(m / (m - 2), -rest))

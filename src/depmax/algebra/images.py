@@ -124,13 +124,13 @@ class Primal:
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """ΦᵀV of shape (D, r)."""
-        values = values if self.data.mass is None else self.roots * values
+        values = values if self.data.weight is None else self.roots * values
         return self.space.cross(values, weighted=False)
 
     def push(self, weights: np.ndarray) -> np.ndarray:
         """ΦU of shape (m, r)."""
         images = self.space.features(weights)
-        return images if self.data.mass is None else self.roots * images
+        return images if self.data.weight is None else self.roots * images
 
     def inner(self, weights: np.ndarray) -> np.ndarray:
         """UᵀU of shape (r, r)."""
@@ -170,7 +170,7 @@ class Dual:
         self._examples = Examples.of(data, center=center)
         self.roots = _roots(data)
         gram = self._examples.data.gram()
-        self.gram = gram if data.mass is None else self.roots * gram * self.roots.T
+        self.gram = gram if data.weight is None else self.roots * gram * self.roots.T
         self.width = data.n_samples
         self.variance = float(np.trace(self.gram))
         if center:
@@ -228,8 +228,8 @@ def images_of(data: Sample, *, center: bool, dual: bool | None = None) -> Images
 
 def _roots(data: Sample) -> np.ndarray:
     """√ of how many samples each stands for, of shape (m, 1)."""
-    mass = np.ones(data.n_samples) if data.mass is None else data.mass
-    roots: np.ndarray = np.sqrt(mass)[:, np.newaxis]
+    weight = np.ones(data.n_samples) if data.weight is None else data.weight
+    roots: np.ndarray = np.sqrt(weight)[:, np.newaxis]
     return roots
 
 

@@ -46,15 +46,15 @@ class Norms:
         return Norms(*scalars, self.x_y + other.x_y, self.y_x + other.y_x)
 
 
-def norms_of(phi: Any, psi: Any, mass: np.ndarray | None = None) -> Norms:
-    """Those of some rows, dense or sparse, of shape (n, D) and (n, E), with a mass each."""
-    if psi.shape[1] == 0 and mass is None:
+def norms_of(phi: Any, psi: Any, weight: np.ndarray | None = None) -> Norms:
+    """Those of some rows, dense or sparse, of shape (n, D) and (n, E), with a weight each."""
+    if psi.shape[1] == 0 and weight is None:
         square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
         return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
     squares_x, squares_y = squared_lengths(phi), squared_lengths(psi)
     counted_x, counted_y = squares_x, squares_y
-    if mass is not None:
-        counted_x, counted_y = mass * squares_x, mass * squares_y
+    if weight is not None:
+        counted_x, counted_y = weight * squares_x, weight * squares_y
     return Norms(
         x=float(counted_x.sum()),
         y=float(counted_y.sum()),
@@ -209,11 +209,11 @@ class Aligned:
     phi: Any  # shape (n, D), dense or sparse
     psi: Any  # shape (n, E), dense or sparse
     weights: np.ndarray | None = None  # w, shape (n,)
-    mass: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
+    weight: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
 
     def part(self, rows: slice) -> Aligned:
         """Some of the rows."""
-        beside = (self.weights, self.mass)
+        beside = (self.weights, self.weight)
         own = (None if values is None else values[rows] for values in beside)
         return Aligned(self.phi[rows], self.psi[rows], *own)
 
@@ -265,16 +265,16 @@ class Summation:
     def add(self, rows: Aligned) -> None:
         """One more chunk of rows."""
         phi, psi = self._moved(rows.phi), _about(rows.psi, self._origins[1])
-        mass = np.ones(phi.shape[0]) if rows.mass is None else rows.mass
-        self._weight += float(mass.sum())
-        self._sum_y += psi.T @ mass
+        weight = np.ones(phi.shape[0]) if rows.weight is None else rows.weight
+        self._weight += float(weight.sum())
+        self._sum_y += psi.T @ weight
         if self._cubes is not None:
-            self._cubes += phi.T @ (mass * squared_lengths(phi))
+            self._cubes += phi.T @ (weight * squared_lengths(phi))
         if self._norms is not None:
-            self._norms += norms_of(phi, psi, rows.mass)
+            self._norms += norms_of(phi, psi, rows.weight)
         if rows.weights is not None:
-            self._weighted = self._of_phi(self._weighted, phi, mass * rows.weights)
-        self._add_products(phi, psi, rows.mass)
+            self._weighted = self._of_phi(self._weighted, phi, weight * rows.weights)
+        self._add_products(phi, psi, rows.weight)
 
     def result(self) -> RowSums:
         """The sums, none of the buffers."""
@@ -301,13 +301,13 @@ class Summation:
         self._buffer = known[: len(phi)]
         return np.subtract(phi, self._origins[0], out=self._buffer[:, : self._size])
 
-    def _add_products(self, phi: Any, psi: Any, mass: np.ndarray | None) -> None:
+    def _add_products(self, phi: Any, psi: Any, weight: np.ndarray | None) -> None:
         """Add Σφ, Σφψᵀ and, if it is asked for, Σφφᵀ.
 
         Rows are multiplied by their weights and not by roots of these: sums that cancel, as those
         of a balanced design do, are then exactly zero.
         """
-        if self._scatter is not None and mass is None and not sparse.issparse(phi):
+        if self._scatter is not None and weight is None and not sparse.issparse(phi):
             joint = self._buffer  # [Φ, 1] and, if it is narrow, Ψ
             if self._joined:
                 joint[:, self._size + 1 :] = dense(psi)
@@ -316,8 +316,10 @@ class Summation:
             self._joint += np.matmul(joint.T, joint, out=self._product)
             return
         own = phi
-        if mass is not None:
-            own = sparse.diags(mass) @ phi if sparse.issparse(phi) else phi * mass[:, np.newaxis]
+        if weight is not None:
+            own = (
+                sparse.diags(weight) @ phi if sparse.issparse(phi) else phi * weight[:, np.newaxis]
+            )
         self._sum_x += own.T @ np.ones(own.shape[0])
         self._cross += dense(own.T @ psi)
         if self._scatter is not None:

@@ -73,7 +73,7 @@ class Space:
         Without centring samples are measured from zero, which then stands for their mean.
     whole : bool
         Whether all samples are one chunk.
-    mass : ndarray of shape (m,), optional
+    weight : ndarray of shape (m,), optional
         How many samples each stands for: mean and sums are those of the samples repeated, values
         at the samples have one row for each that is given.
     stream : Stream, optional
@@ -96,14 +96,14 @@ class Space:
         concurrent: bool = False,
         center: bool = True,
         whole: bool = False,
-        mass: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
         stream: Stream | None = None,
     ) -> None:
         self._block = block
         self._stream = stream
-        self.mass = mass
+        self.weight = weight
         self.n_samples = n_samples
-        self.total = n_samples if mass is None else float(mass.sum())
+        self.total = n_samples if weight is None else float(weight.sum())
         self.dimension = dimension
         self.eps = eps
         self.concurrent = concurrent
@@ -122,7 +122,7 @@ class Space:
         eps: float = float(np.finfo(np.float64).eps),
         *,
         center: bool = True,
-        mass: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
     ) -> Space:
         """Space of coordinates that are in memory; sparse ones are not sliced, which takes time."""
         n_samples, dimension = coordinates.shape
@@ -135,7 +135,7 @@ class Space:
             concurrent=True,
             center=center,
             whole=whole,
-            mass=mass,
+            weight=weight,
         )
         space._is_ready, space._is_sparse = coordinates.dtype == np.float64, whole
         return space
@@ -154,7 +154,7 @@ class Space:
             precision_of(sample),
             concurrent=sample.is_array,
             center=center,
-            mass=sample.mass,
+            weight=sample.weight,
         )
 
     @classmethod
@@ -163,7 +163,7 @@ class Space:
         if not sample.is_in_memory:
             return cls.of_sample(sample, center=center)
         phi = sample.coordinates(slice(None))
-        return cls.of_array(phi, precision_of(sample), center=center, mass=sample.mass)
+        return cls.of_array(phi, precision_of(sample), center=center, weight=sample.weight)
 
     @classmethod
     def of_blocks(
@@ -189,7 +189,7 @@ class Space:
             sample.n_samples,
             len(mixing),
             concurrent=sample.is_array,
-            mass=sample.mass,
+            weight=sample.weight,
         )
 
     @property
@@ -263,8 +263,8 @@ class Space:
         cross, total = np.zeros((self.dimension, factor.shape[1])), np.zeros(factor.shape[1])
         for rows, phi in self._chunks(from_samples):
             psi = values_at(factor, phi, rows)
-            if self.mass is not None and weighted:
-                psi = psi * self.mass[rows, np.newaxis]
+            if self.weight is not None and weighted:
+                psi = psi * self.weight[rows, np.newaxis]
             cross += phi.T @ psi
             total += psi.sum(axis=0)
         cross -= np.outer(from_sums, total)
@@ -328,7 +328,7 @@ class Space:
         return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
 
     def _visited(self) -> RowSums:
-        if self._sums is None and self._is_ready and self.mass is None and not self._is_sparse:
+        if self._sums is None and self._is_ready and self.weight is None and not self._is_sparse:
             self._sums = self._sums_of_array()
         return self._visit(self._no_form, scatter=False) if self._sums is None else self._sums
 
@@ -348,7 +348,7 @@ class Space:
             phi = self._block(rows)
             self._is_sparse = sparse.issparse(phi)
             found = form.beside(phi, rows)
-            return found if self.mass is None else replace(found, mass=self.mass[rows])
+            return found if self.weight is None else replace(found, weight=self.weight[rows])
 
         if self._stream is not None:
             work = SumBlocks(self._block, form.beside, scatter=scatter, norms=not scatter)

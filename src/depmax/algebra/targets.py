@@ -161,7 +161,7 @@ class MeasureResidual:
 
     view: Callable[[Any], Any]
     images: PivotImages
-    mass: np.ndarray | None = None  # of rows in memory
+    weight: np.ndarray | None = None  # of rows in memory
 
     def __call__(self, parts: Iterable[Any]) -> Residual | None:
         """The residual of some parts."""
@@ -171,8 +171,8 @@ class MeasureResidual:
             rows = self.view(part)
             diagonal = self.images.kernel.diag(rows)
             psi = self.images(rows)
-            mass = None if self.mass is None else self.mass[part]
-            summation.add(replace(alone(psi, part), mass=mass))
+            weight = None if self.weight is None else self.weight[part]
+            summation.add(replace(alone(psi, part), weight=weight))
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
             size = min(WORST_ROWS, len(left))
             worst = np.argpartition(-left, size - 1)[:size]
@@ -193,7 +193,7 @@ def _measured(side: Sample, images: PivotImages) -> Residual:
         work = MeasureResidual(side.rows.view, images)
         found: Residual = side.rows.stream.total(work, inputs=False)
         return found
-    measure = MeasureResidual(side.rows.__getitem__, images, side.mass)
+    measure = MeasureResidual(side.rows.__getitem__, images, side.weight)
     chunks = chunks_of(side.n_samples, len(images.pivots))
     parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
     with blas_threads_for_parts() as threads:
@@ -331,8 +331,8 @@ def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
 
     def read(part: slice) -> Aligned:
         psi = dense(images(side.rows[part]))
-        mass = None if side.mass is None else side.mass[part]
-        return Aligned(psi, np.zeros((psi.shape[0], 0)), mass=mass)
+        weight = None if side.weight is None else side.weight[part]
+        return Aligned(psi, np.zeros((psi.shape[0], 0)), weight=weight)
 
     width = images(side.rows[:1]).shape[1]
     chunks = chunks_of(side.n_samples, width)

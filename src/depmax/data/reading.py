@@ -49,15 +49,15 @@ def read_sample(
     choose: Choose | None = None,
     name: str = "X",
     scale_free: bool = False,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Sample:
     """Rows X as the kernel reads them, and the kernel resolved on them.
 
     ``scale_free`` says that the columns' units do not matter to what is made of the sample;
-    ``mass`` how many rows each row stands for.
+    ``weight`` how many rows each row stands for.
     """
     if is_precomputed(kernel):
-        return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
+        return sample_of_matrix(read_table(X, name=name).values, name, weight).resolved()
     recipe = as_kernel(kernel)
     if isinstance(X, StreamRows):
         table = table_of_stream(X, recipe)
@@ -66,11 +66,11 @@ def read_sample(
         return sample
     if not recipe.requires_vector_input:
         rows = read_objects(X, name)
-        return Sample(recipe.bind(column_names(X)), rows, mass=mass).resolved(choose)
+        return Sample(recipe.bind(column_names(X)), rows, weight=weight).resolved(choose)
     table = read_table(
         X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
     )
-    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, mass=mass)
+    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, weight=weight)
 
 
 def sample_of_table(
@@ -79,13 +79,13 @@ def sample_of_table(
     *,
     choose: Choose | None = None,
     scale_free: bool = False,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
     if not scale_free:
         bound = recipe.bind(_names_of(table))
         warn_of_scales(bound, table.values, table.names, table.categories)
-    return replace(_unresolved(table, recipe), mass=mass).resolved(choose)
+    return replace(_unresolved(table, recipe), weight=weight).resolved(choose)
 
 
 def _unresolved(table: Table, recipe: Kernel) -> Sample:
@@ -227,7 +227,7 @@ def read_target_sample(
     target_kernel: KernelLike | Literal["auto"],
     *,
     choose: Choose | None = None,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
     is_part: bool = False,
 ) -> Sample:
     """Target y read by its type, with the kernel that suits it or the one given.
@@ -235,11 +235,11 @@ def read_target_sample(
     ``is_part`` says that y is a part of a target that was read before.
     """
     if is_precomputed(target_kernel):
-        return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
+        return sample_of_matrix(read_table(y, name="y").values, "y", weight).resolved()
     if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
-        return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
+        return Sample(recipe, read_objects(y, "y"), weight=weight).resolved(choose)
     target = read_target(y, is_part=is_part)
-    return target_sample(target, target_kernel, choose=choose, mass=mass, is_part=is_part)
+    return target_sample(target, target_kernel, choose=choose, weight=weight, is_part=is_part)
 
 
 def target_sample(
@@ -247,7 +247,7 @@ def target_sample(
     target_kernel: KernelLike | Literal["auto"],
     *,
     choose: Choose | None = None,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
     is_part: bool = False,
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
@@ -255,7 +255,7 @@ def target_sample(
     rows = target.labels if recipe.capabilities.labels else target.vectors
     if not is_part:
         warn_of_outputs(target, recipe)
-    return Sample(recipe, rows, mass=mass).resolved(choose)
+    return Sample(recipe, rows, weight=weight).resolved(choose)
 
 
 def warn_of_outputs(target: Target, kernel: Kernel) -> None:
@@ -306,18 +306,18 @@ def read_labels(
     target_kernel: KernelLike | Literal["auto"],
     *,
     minus_one: bool,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Labels:
     """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
     if is_precomputed(target_kernel):
-        return Labels(read_target_sample(y, target_kernel, mass=mass))
+        return Labels(read_target_sample(y, target_kernel, weight=weight))
     if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
         rows, labelled = _read_some_objects(y, minus_one)
-        mass = mass if mass is None or labelled is None else mass[labelled]
-        return Labels(Sample(recipe, rows, mass=mass).resolved(), labelled)
+        weight = weight if weight is None or labelled is None else weight[labelled]
+        return Labels(Sample(recipe, rows, weight=weight).resolved(), labelled)
     target = read_target(y, semi=True, minus_one=minus_one)
     if target.is_streamed or target.n_unlabeled == 0:
-        side = target_sample(target, target_kernel, mass=mass)
+        side = target_sample(target, target_kernel, weight=weight)
         return Labels(side, n_skipped=target.n_unlabeled)
     require_labelled(int(target.labelled.sum()), target.n_samples)
     known = target.take(target.labelled)
@@ -326,8 +326,8 @@ def read_labels(
             f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
             "can depend on a constant. At least two classes need a labelled row."
         )
-    mass = None if mass is None else mass[target.labelled]
-    return Labels(target_sample(known, target_kernel, mass=mass), target.labelled)
+    weight = None if weight is None else weight[target.labelled]
+    return Labels(target_sample(known, target_kernel, weight=weight), target.labelled)
 
 
 def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray | None]:

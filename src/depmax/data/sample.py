@@ -67,7 +67,7 @@ class Sample:
     rows: Any  # matrix, CSR matrix, labels, objects, or row numbers of a given kernel matrix
     precomputed: bool = False  # whether X was the kernel matrix itself
     origin: Origin | None = None
-    mass: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
+    weight: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
 
     @property
     def n_samples(self) -> int:
@@ -76,8 +76,8 @@ class Sample:
 
     @property
     def total(self) -> float:
-        """Number of rows that these stand for: m, or the sum of their masses."""
-        return self.n_samples if self.mass is None else float(self.mass.sum())
+        """Number of rows that these stand for: m, or the sum of their weights."""
+        return self.n_samples if self.weight is None else float(self.weight.sum())
 
     @property
     def dtype(self) -> np.dtype:
@@ -107,7 +107,7 @@ class Sample:
 
     def resolved(self, choose: Choose | None = None) -> Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
-        return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.mass))
+        return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.weight))
 
     def in_double(self) -> Sample:
         """The same rows in float64, for kernels that compare them in memory."""
@@ -117,8 +117,8 @@ class Sample:
     def take(self, indices: np.ndarray) -> Sample:
         """The same kernel and origin on some of the rows."""
         origin = None if self.origin is None else self.origin.take(indices)
-        mass = None if self.mass is None else self.mass[indices]
-        return replace(self, rows=self.rows[indices], origin=origin, mass=mass)
+        weight = None if self.weight is None else self.weight[indices]
+        return replace(self, rows=self.rows[indices], origin=origin, weight=weight)
 
     # --- coordinates -----------------------------------------------------------------------------
     @property
@@ -157,7 +157,7 @@ class Sample:
 
     def mean_of(self, values: np.ndarray) -> np.ndarray:
         """Mean of values at the rows, of shape (m, k) or (m,), over all rows these stand for."""
-        mean = values.mean(axis=0) if self.mass is None else self.mass @ values / self.total
+        mean = values.mean(axis=0) if self.weight is None else self.weight @ values / self.total
         return np.asarray(mean)
 
     def chunks(self) -> list[slice]:
@@ -224,7 +224,7 @@ class Sample:
         if self.origin is not None:
             return self
         if self.is_narrow and not sparse.issparse(self.coordinates(slice(0, 1))):
-            return Sample(Linear(), self.centred_coordinates(), mass=self.mass)
+            return Sample(Linear(), self.centred_coordinates(), weight=self.weight)
         count = min(self.n_samples, PILOT_ROWS)
         pilot = np.linspace(0, self.n_samples - 1, count).astype(np.intp)
         products = self.tile(slice(None), pilot).mean(axis=1)
@@ -262,14 +262,16 @@ def is_precomputed(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:
+def sample_of_matrix(
+    matrix: np.ndarray, name: str = "X", weight: np.ndarray | None = None
+) -> Sample:
     """The training rows of a given kernel matrix, not resolved yet."""
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"With a precomputed kernel {name} is the square kernel matrix of the training rows in "
             f"fit, and of new rows against these in transform; got shape {matrix.shape} in fit."
         )
-    return Sample(Precomputed(matrix), np.arange(matrix.shape[0]), precomputed=True, mass=mass)
+    return Sample(Precomputed(matrix), np.arange(matrix.shape[0]), precomputed=True, weight=weight)
 
 
 def precision(rows: Any) -> np.dtype:
@@ -316,8 +318,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     return weights
 
 
-def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
-    """Each row as often as its mass says if all masses are whole numbers, else once.
+def repeated_rows(weight: np.ndarray, most: int = 20_000) -> np.ndarray:
+    """Each row as often as its weight says if all weights are whole numbers, else once.
 
     Masses that stand for more than ``most`` rows (and more than there are) become so many in the
     same proportions.
@@ -331,19 +333,19 @@ def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
     >>> repeated_rows(np.array([3e6, 1e6]), most=4)
     array([0, 0, 0, 1])
     """
-    if (mass != np.rint(mass)).any():
-        return np.arange(len(mass))
-    total = float(mass.sum())
-    count = int(min(total, max(most, len(mass))))
+    if (weight != np.rint(weight)).any():
+        return np.arange(len(weight))
+    total = float(weight.sum())
+    count = int(min(total, max(most, len(weight))))
     places = (np.arange(count) + 0.5) * (total / count)  # the middles of equal parts
-    return np.searchsorted(np.cumsum(mass), places)
+    return np.searchsorted(np.cumsum(weight), places)
 
 
 @dataclass(frozen=True)
 class Weighed:
     """The rows of some tables that have a positive weight."""
 
-    mass: np.ndarray  # their weights, shape (n,)
+    weight: np.ndarray  # their weights, shape (n,)
     rows: np.ndarray | None  # which they are, shape (n,); None: all
 
     def of(self, table: Any, kernel: Any = None) -> Any:
@@ -356,7 +358,7 @@ class Weighed:
         """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""
         if sample.precomputed and self.rows is not None:
             sample = sample.take(self.rows)
-        return replace(sample, mass=self.mass)
+        return replace(sample, weight=self.weight)
 
 
 def take_rows(table: Any, rows: np.ndarray, kernel: Any = None) -> Any:

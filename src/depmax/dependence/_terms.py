@@ -86,7 +86,7 @@ def row_sums(x: Sample, y: Sample) -> RowSums:
         lambda rows: Aligned(
             x.coordinates(rows),
             y.coordinates(rows),
-            mass=None if x.mass is None else x.mass[rows],
+            weight=None if x.weight is None else x.weight[rows],
         ),
         chunks_of(x.n_samples, max(shape)),
         shape,
@@ -146,7 +146,7 @@ class TileSums:
     products: np.ndarray  # [[tr KK, tr KL], [tr KL, tr LL]]
     row_sums: np.ndarray  # K1 and L1, shape (2, n_samples)
     zero_diagonal: bool
-    mass: np.ndarray | None = None  # how many rows each stands for, shape (n_samples,)
+    weight: np.ndarray | None = None  # how many rows each stands for, shape (n_samples,)
 
     @classmethod
     def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
@@ -157,15 +157,15 @@ class TileSums:
         shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
         products = np.sum([part for part, _ in shares], axis=0)
         row_sums = np.sum([part for _, part in shares], axis=0)
-        return cls(products, row_sums, zero_diagonal, x.mass)
+        return cls(products, row_sums, zero_diagonal, x.weight)
 
     @staticmethod
     def _of_rows(
         x: Sample, y: Sample, tiles: list[tuple[slice, slice]], zero_diagonal: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Products and row sums from the tiles of one block of rows."""
-        if x.mass is not None:
-            return TileSums._of_counted_rows(x, y, tiles, zero_diagonal, x.mass)
+        if x.weight is not None:
+            return TileSums._of_counted_rows(x, y, tiles, zero_diagonal, x.weight)
         products = np.zeros((2, 2))
         row_sums = np.zeros((2, x.n_samples))
         for rows, columns in tiles:
@@ -187,7 +187,7 @@ class TileSums:
         y: Sample,
         tiles: list[tuple[slice, slice]],
         zero_diagonal: bool,
-        mass: np.ndarray,
+        weight: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same where a row stands for several."""
         products = np.zeros((2, 2))
@@ -195,27 +195,27 @@ class TileSums:
         for rows, columns in tiles:
             pair = np.stack([x.tile(rows, columns), y.tile(rows, columns)])
             on_diagonal = rows is columns
-            row_sums[:, rows] += pair @ mass[columns]
+            row_sums[:, rows] += pair @ weight[columns]
             if not on_diagonal:
-                row_sums[:, columns] += mass[rows] @ pair
-            counts = np.outer(mass[rows], mass[columns]).ravel()
+                row_sums[:, columns] += weight[rows] @ pair
+            counts = np.outer(weight[rows], weight[columns]).ravel()
             flat = pair.reshape(2, -1)
             products += (1.0 if on_diagonal else 2.0) * ((counts * flat) @ flat.T)
             if on_diagonal and zero_diagonal:
                 own = np.diagonal(pair, axis1=1, axis2=2)
                 row_sums[:, rows] -= own
-                products -= (mass[rows] * own) @ own.T
+                products -= (weight[rows] * own) @ own.T
         return products, row_sums
 
     def terms(self, left: int, right: int) -> Terms:
         """Terms of two of the matrices (0 is K, 1 is L)."""
         sums_left, sums_right = self.row_sums[left], self.row_sums[right]
-        mass = np.ones(self.row_sums.shape[1]) if self.mass is None else self.mass
+        weight = np.ones(self.row_sums.shape[1]) if self.weight is None else self.weight
         return Terms(
-            float(mass.sum()),
+            float(weight.sum()),
             inner=float(self.products[left, right]),
-            middle=float((mass * sums_left) @ sums_right),
-            outer=float((mass @ sums_left) * (mass @ sums_right)),
+            middle=float((weight * sums_left) @ sums_right),
+            outer=float((weight @ sums_left) * (weight @ sums_right)),
             zero_diagonal=self.zero_diagonal,
         )
 

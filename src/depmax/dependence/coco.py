@@ -136,10 +136,10 @@ def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> f
 def _centred_product(side: Sample) -> Product:
     """Make the function v → HKHv of a side, by the cheapest exact route.
 
-    With masses W it is v → W^½HKHᵀW^½v, whose eigenvalues are those of the rows repeated.
+    With weights W it is v → W^½HKHᵀW^½v, whose eigenvalues are those of the rows repeated.
     """
-    if side.mass is not None:
-        return _counted_product(side, side.mass)
+    if side.weight is not None:
+        return _counted_product(side, side.weight)
     if side.is_narrow:
         phi = side.coordinates(slice(None))
         if not sparse.issparse(phi):  # sparse ones stay sparse
@@ -151,8 +151,8 @@ def _centred_product(side: Sample) -> Product:
     return lambda vector: _centre(_times_tiles(side, _centre(vector)))
 
 
-def _counted_product(side: Sample, mass: np.ndarray) -> Product:
-    roots, shares = np.sqrt(mass), mass / mass.sum()
+def _counted_product(side: Sample, weight: np.ndarray) -> Product:
+    roots, shares = np.sqrt(weight), weight / weight.sum()
     gram = side.gram() if side.n_samples <= GRAM_ROWS else None
 
     def product(vector: np.ndarray) -> np.ndarray:

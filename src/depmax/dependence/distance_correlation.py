@@ -77,14 +77,14 @@ def distance_correlation(
         raise ValueError(
             f"exponent must lie in (0, 2], got {exponent}: beyond 2 it does not measure dependence."
         )
-    mass = None
+    weight = None
     if sample_weight is not None:
         weighed = weigh(sample_weight, X, y)
-        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
-    x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, mass)
+        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
+    x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, weight)
     target = read_target(y)
     warn_of_outputs(target, Distance(exponent))
-    y_sample = _distance_side(target.vectors, exponent, mass)
+    y_sample = _distance_side(target.vectors, exponent, weight)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.total, unbiased)
     sums = TileSums.of(x_sample.about_mean(), y_sample.about_mean(), zero_diagonal=unbiased)
@@ -92,13 +92,13 @@ def distance_correlation(
     return value if unbiased else math.sqrt(max(0.0, value))
 
 
-def _distance_side(rows: Any, exponent: float, mass: np.ndarray | None) -> Sample:
+def _distance_side(rows: Any, exponent: float, weight: np.ndarray | None) -> Sample:
     """Rows with a kernel whose centred matrix is that of ``Distance``.
 
     For dense rows -‖x - z‖^p / 2, which differs from it by ½‖x‖^p + ½‖z‖^p: centring removes that.
     """
     if sparse.issparse(rows):
-        return Sample(Distance(exponent), rows, mass=mass)
+        return Sample(Distance(exponent), rows, weight=weight)
 
     def minus_half_distance(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         from scipy.spatial.distance import cdist
@@ -106,4 +106,4 @@ def _distance_side(rows: Any, exponent: float, mass: np.ndarray | None) -> Sampl
         distances: np.ndarray = cdist(X, Z)
         return -0.5 * (distances if exponent == 1 else distances**exponent)
 
-    return Sample(FromFunction(minus_half_distance), rows, mass=mass)
+    return Sample(FromFunction(minus_half_distance), rows, weight=weight)

@@ -58,16 +58,16 @@ def gaussian_mutual_information(X: Any, y: Any, *, sample_weight: Any = None) ->
     >>> round(gaussian_mutual_information(x, y), 3)  # in the population ½ log 2 = 0.347
     0.354
     """
-    mass = None
+    weight = None
     if sample_weight is not None:
         weighed = weigh(sample_weight, X, y)
-        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
-    inputs = read_sample(X, "linear", scale_free=True, mass=mass).centred_coordinates()
+        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
+    inputs = read_sample(X, "linear", scale_free=True, weight=weight).centred_coordinates()
     targets = read_target(y).vectors
     require_equal_length(len(inputs), len(targets))
-    m = len(inputs) if mass is None else float(mass.sum())
+    m = len(inputs) if weight is None else float(weight.sum())
     require_samples(m, unbiased=False)
-    basis_x, basis_y = _orthonormal(inputs, mass), _orthonormal(targets, mass)
+    basis_x, basis_y = _orthonormal(inputs, weight), _orthonormal(targets, weight)
     rank_x, rank_y = basis_x.shape[1], basis_y.shape[1]
     if rank_x == 0 or rank_y == 0:
         return 0.0
@@ -111,10 +111,10 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     >>> total_correlation(np.column_stack([x, 2 * x]))
     inf
     """
-    mass = None
+    weight = None
     if sample_weight is not None:
         weighed = weigh(sample_weight, X)
-        mass, X = weighed.mass, weighed.of(X)
+        weight, X = weighed.weight, weighed.of(X)
     table = read_table(X)
     if table.categories:
         column = min(table.categories)
@@ -124,9 +124,9 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
             "it, or encode it as numbers."
         )
     values = table.values.toarray() if hasattr(table.values, "toarray") else table.values
-    n_samples = len(values) if mass is None else float(mass.sum())
+    n_samples = len(values) if weight is None else float(weight.sum())
     require_samples(n_samples, unbiased=False)
-    columns = _standardise(values, mass)
+    columns = _standardise(values, weight)
     n_columns = columns.shape[1]
     if n_columns == 0:
         return 0.0
@@ -155,9 +155,9 @@ def _information(basis_x: np.ndarray, basis_y: np.ndarray) -> float:
     return max(0.0, -float(logarithms.sum()))
 
 
-def _orthonormal(values: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+def _orthonormal(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """Orthonormal basis of the space that the centred columns span, of shape (m, rank)."""
-    columns = _standardise(values, mass)
+    columns = _standardise(values, weight)
     if columns.shape[1] == 0:
         return columns
     basis, triangle, _ = linalg.qr(columns, mode="economic", pivoting=True)
@@ -167,16 +167,16 @@ def _orthonormal(values: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
     return kept
 
 
-def _standardise(values: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+def _standardise(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """Columns with mean zero and length one; constant columns are left out.
 
     Rows are multiplied by the root of what they stand for.
     """
     values = np.asarray(values, dtype=np.float64)
-    columns = values - np.average(values, axis=0, weights=mass)
-    columns -= np.average(columns, axis=0, weights=mass)
-    if mass is not None:
-        columns *= np.sqrt(mass / mass.mean())[:, np.newaxis]
+    columns = values - np.average(values, axis=0, weights=weight)
+    columns -= np.average(columns, axis=0, weights=weight)
+    if weight is not None:
+        columns *= np.sqrt(weight / weight.mean())[:, np.newaxis]
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     largest = np.abs(values).max(axis=0)
     varies = lengths > 4 * np.finfo(np.float64).eps * math.sqrt(len(values)) * largest

@@ -119,7 +119,7 @@ def error_of_maps(x: Sample, y: Sample, confidence_level: float) -> tuple[float,
     exact = [_exact(side) for side in (x, y)]
     if exact[0] is x and exact[1] is y:
         return 0.0, 0.0
-    counts = np.ones(x.n_samples) if x.mass is None else x.mass
+    counts = np.ones(x.n_samples) if x.weight is None else x.weight
     m = min(n_counted(x), ROWS_OF_ERROR)
     drawn = np.random.default_rng(0).choice(n_counted(x), m, replace=False)
     rows = np.searchsorted(np.cumsum(counts), drawn, side="right")
@@ -138,7 +138,7 @@ def error_of_maps(x: Sample, y: Sample, confidence_level: float) -> tuple[float,
 def _exact(side: Sample) -> Sample:
     """The same rows with the kernels that maps approximate; the same object without maps."""
     kernel = side.kernel.approximated
-    return side if kernel is side.kernel else Sample(kernel, side.rows, mass=side.mass)
+    return side if kernel is side.kernel else Sample(kernel, side.rows, weight=side.weight)
 
 
 def _u_centred(gram: np.ndarray) -> np.ndarray:

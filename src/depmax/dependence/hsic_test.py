@@ -270,7 +270,7 @@ def _weighed_families(
             "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
             f"up to {GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
         )
-    of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.mass)
+    of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
     return replace(x, sides=of_x), replace(of_y, sides=counted)
 
 

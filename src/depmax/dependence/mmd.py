@@ -80,56 +80,56 @@ def mmd(
     0.127
     """
     side, n_x = _stack(X, Z, kernel, sample_weight, sample_weight_z)
-    mass = np.ones(side.n_samples) if side.mass is None else side.mass
+    weight = np.ones(side.n_samples) if side.weight is None else side.weight
     if side.is_narrow:
-        return _from_coordinates(side, n_x, mass, unbiased)
-    within_x, within_z, between = _block_sums(side, n_x, mass, unbiased)
-    of_x, of_z = float(mass[:n_x].sum()), float(mass[n_x:].sum())
+        return _from_coordinates(side, n_x, weight, unbiased)
+    within_x, within_z, between = _block_sums(side, n_x, weight, unbiased)
+    of_x, of_z = float(weight[:n_x].sum()), float(weight[n_x:].sum())
     pairs_x, pairs_z = (total * (total - 1.0 if unbiased else total) for total in (of_x, of_z))
     value = within_x / pairs_x + within_z / pairs_z - 2.0 * between / (of_x * of_z)
     require_finite_values(value)
     return value if unbiased else max(0.0, value)
 
 
-def _from_coordinates(side: Sample, n_x: int, mass: np.ndarray, unbiased: bool) -> float:
+def _from_coordinates(side: Sample, n_x: int, weight: np.ndarray, unbiased: bool) -> float:
     """‖μ_x - μ_z‖², less the variances of the two means if unbiased."""
     samples = slice(0, n_x), slice(n_x, side.n_samples)
     (mean_x, spread_x), (mean_z, spread_z) = (
-        _mean_and_spread(side, rows, mass) for rows in samples
+        _mean_and_spread(side, rows, weight) for rows in samples
     )
     value = float(np.sum((mean_x - mean_z) ** 2))
     return value - spread_x - spread_z if unbiased else value
 
 
-def _mean_and_spread(side: Sample, rows: slice, mass: np.ndarray) -> tuple[np.ndarray, float]:
+def _mean_and_spread(side: Sample, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, float]:
     """Mean μ of the coordinates and the estimated E‖φ - μ‖²/n, the variance of that mean."""
     n_rows = rows.stop - rows.start
     blocks = [
         slice(rows.start + block.start, rows.start + block.stop)
         for block in slices(n_rows, chunk_rows(side.n_coordinates or 1))
     ]
-    total = float(mass[rows].sum())
-    mean = sum(mass[block] @ _dense(side.coordinates(block)) for block in blocks) / total
+    total = float(weight[rows].sum())
+    mean = sum(weight[block] @ _dense(side.coordinates(block)) for block in blocks) / total
     squares = sum(
-        float(np.sum(mass[block] @ (_dense(side.coordinates(block)) - mean) ** 2))
+        float(np.sum(weight[block] @ (_dense(side.coordinates(block)) - mean) ** 2))
         for block in blocks
     )
     return mean, squares / (total * (total - 1.0))
 
 
 def _block_sums(
-    side: Sample, n_x: int, mass: np.ndarray, unbiased: bool
+    side: Sample, n_x: int, weight: np.ndarray, unbiased: bool
 ) -> tuple[float, float, float]:
     """Sum the kernel within X, within Z and between them, over tiles."""
     member = np.zeros((side.n_samples, 2))
-    member[:n_x, 0] = mass[:n_x]
-    member[n_x:, 1] = mass[n_x:]
+    member[:n_x, 0] = weight[:n_x]
+    member[n_x:, 1] = weight[n_x:]
     total = np.zeros((2, 2))
     _terms.tell_pairs(side.n_samples)
     for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         if rows is columns and unbiased:
-            values[np.diag_indices_from(values)] *= 1.0 - 1.0 / mass[rows]  # w(w - 1) pairs
+            values[np.diag_indices_from(values)] *= 1.0 - 1.0 / weight[rows]  # w(w - 1) pairs
         part = member[rows].T @ values @ member[columns]
         total += part if rows is columns else part + part.T
     return float(total[0, 0]), float(total[1, 1]), float(total[0, 1])
@@ -162,11 +162,11 @@ def _stack(
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]
     n_x, n_z = (part.shape[0] for part in values)
-    masses = [
-        np.ones(count) if each is None else each.mass
+    counts = [
+        np.ones(count) if each is None else each.weight
         for each, count in zip(weighed, (n_x, n_z), strict=True)
     ]
-    if min(masses[0].sum(), masses[1].sum()) < 2:
+    if min(counts[0].sum(), counts[1].sum()) < 2:
         raise ValueError(
             f"mmd needs at least 2 rows in each sample, got {n_x} in X and {n_z} in Z."
         )
@@ -174,11 +174,11 @@ def _stack(
     if recipe.requires_vector_input:
         warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
         recipe = recipe.bind(names, tables[0].categories)
-    mass = None if weights_x is None and weights_z is None else np.concatenate(masses)
+    weight = None if weights_x is None and weights_z is None else np.concatenate(counts)
     labels = np.repeat([0, 1], [n_x, n_z])
-    membership = read_target_sample(labels, "class_balanced", mass=mass)
-    resolved = recipe.resolve(rows, partial(most_dependent, membership), mass)
-    return Sample(resolved, rows, mass=mass), n_x
+    membership = read_target_sample(labels, "class_balanced", weight=weight)
+    resolved = recipe.resolve(rows, partial(most_dependent, membership), weight)
+    return Sample(resolved, rows, weight=weight), n_x
 
 
 def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:

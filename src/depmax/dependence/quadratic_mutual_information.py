@@ -73,12 +73,12 @@ def quadratic_mutual_information(
     >>> round(quadratic_mutual_information(x, x > 0), 4)
     0.1287
     """
-    mass = None
+    weight = None
     if sample_weight is not None:
         weighed = weigh(sample_weight, X, y)
-        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
-    x_windows = _input_windows(X, bandwidth, mass)
-    y_windows = _target_windows(read_target(y), target_bandwidth, mass)
+        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
+    x_windows = _input_windows(X, bandwidth, weight)
+    y_windows = _target_windows(read_target(y), target_bandwidth, weight)
     require_equal_length(x_windows.side.n_samples, y_windows.side.n_samples)
     m = x_windows.side.total
     require_samples(m, unbiased=False)
@@ -99,14 +99,14 @@ class _Windows:
     log_peak: float
 
 
-def _input_windows(X: Any, bandwidth: float | None, mass: np.ndarray | None) -> _Windows:
+def _input_windows(X: Any, bandwidth: float | None, weight: np.ndarray | None) -> _Windows:
     table = read_table(X)
     numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
     warn_of_scales(Gaussian(), table.values, table.names, table.categories)
-    width = _width(table.values[:, numeric], bandwidth, "bandwidth", mass)
+    width = _width(table.values[:, numeric], bandwidth, "bandwidth", weight)
     window = Gaussian(width * math.sqrt(2))
     if not table.categories:
-        return _Windows(Sample(window, table.values, mass=mass), _log_peak(width, len(numeric)))
+        return _Windows(Sample(window, table.values, weight=weight), _log_peak(width, len(numeric)))
     # the integral over a category is a sum: rows overlap only where all categories are equal
     parts: list[tuple[str, Kernel, list[int]]] = [
         (f"category {column}", Delta(), [column]) for column in sorted(table.categories)
@@ -114,17 +114,17 @@ def _input_windows(X: Any, bandwidth: float | None, mass: np.ndarray | None) -> 
     if numeric:
         parts.insert(0, ("numeric", window, numeric))
     kernel = Columns(parts).resolve(table.values)
-    return _Windows(Sample(kernel, table.values, mass=mass), _log_peak(width, len(numeric)))
+    return _Windows(Sample(kernel, table.values, weight=weight), _log_peak(width, len(numeric)))
 
 
-def _target_windows(target: Target, bandwidth: float | None, mass: np.ndarray | None) -> _Windows:
+def _target_windows(target: Target, bandwidth: float | None, weight: np.ndarray | None) -> _Windows:
     if bandwidth is None and target.kind in ("classes", "multilabel"):
         labels = _combinations(target)
-        return _Windows(Sample(Delta().resolve(labels), labels, mass=mass), 0.0)
+        return _Windows(Sample(Delta().resolve(labels), labels, weight=weight), 0.0)
     warn_of_outputs(target, Gaussian())
     vectors = target.vectors
-    width = _width(vectors, bandwidth, "target_bandwidth", mass)
-    side = Sample(Gaussian(width * math.sqrt(2)), vectors, mass=mass)
+    width = _width(vectors, bandwidth, "target_bandwidth", weight)
+    side = Sample(Gaussian(width * math.sqrt(2)), vectors, weight=weight)
     return _Windows(side, _log_peak(width, vectors.shape[1]))
 
 
@@ -135,23 +135,23 @@ def _combinations(target: Target) -> np.ndarray:
     return np.unique(target.values, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _width(values: Any, bandwidth: float | None, name: str, mass: np.ndarray | None) -> float:
+def _width(values: Any, bandwidth: float | None, name: str, weight: np.ndarray | None) -> float:
     """Check the width, or take Silverman's; 1.0 for constants, where any width gives zero."""
     if bandwidth is not None:
         if not (np.isfinite(bandwidth) and bandwidth > 0):
             raise ValueError(f"{name} must be a positive number or None, got {bandwidth!r}.")
         return float(bandwidth)
     d = values.shape[1]
-    m = values.shape[0] if mass is None else float(mass.sum())
+    m = values.shape[0] if weight is None else float(weight.sum())
     if d == 0 or m < 2:
         return 1.0
     if sparse.issparse(values):
-        variances = mean_variance_axis(values, axis=0, weights=mass)[1]
-    elif mass is None:
+        variances = mean_variance_axis(values, axis=0, weights=weight)[1]
+    elif weight is None:
         variances = np.var(values, axis=0, dtype=np.float64)
     else:
-        squares = (values - np.average(values, axis=0, weights=mass)) ** 2
-        variances = np.average(squares, axis=0, weights=mass)
+        squares = (values - np.average(values, axis=0, weights=weight)) ** 2
+        variances = np.average(squares, axis=0, weights=weight)
     variance = float(np.mean(variances)) * m / (m - 1)
     factor: float = (4.0 / ((d + 2) * m)) ** (1.0 / (d + 4))
     return factor * math.sqrt(variance) if variance > 0 else 1.0

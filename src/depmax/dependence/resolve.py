@@ -55,7 +55,7 @@ def most_dependent(
     part = target.take(rows)
     if candidates[0].capabilities.learns_weights:
         return _with_weights(candidates[0], X[rows], part)
-    sides = [Sample(kernel, X[rows], mass=part.mass) for kernel in candidates]
+    sides = [Sample(kernel, X[rows], weight=part.weight) for kernel in candidates]
     best, most = _largest(lambda place: terms(sides[place], part, unbiased=True).hsic(), len(sides))
     if warn and most > 0 and len(sides) > 2 and best in (0, len(sides) - 1):
         which, beyond = ("smallest", "smaller") if best == 0 else ("largest", "larger")
@@ -88,22 +88,22 @@ def _largest(value: Callable[[int], float], count: int) -> tuple[int, float]:
 
 def _with_weights(kernel: Any, rows: Any, target: Sample) -> Kernel:
     """A kernel of several parts, with the weights that their dependence on the target asks for."""
-    matrices = [_centred(part(rows), target.mass) for part in kernel.kernels]
-    with_target = _centred(target.gram(), target.mass)
+    matrices = [_centred(part(rows), target.weight) for part in kernel.kernels]
+    with_target = _centred(target.gram(), target.weight)
     cross = np.array([np.sum(matrix * with_target) for matrix in matrices])
     products = np.array([[np.sum(one * other) for one in matrices] for other in matrices])
     learned: Kernel = kernel.learned(cross, products)
     return learned
 
 
-def _centred(matrix: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
-    """HKH, with masses W^½HKHᵀW^½; zero where rounding errors are all that is left."""
-    centred = matrix - np.average(matrix, axis=0, weights=mass)
-    centred -= np.average(centred, axis=1, weights=mass)[:, np.newaxis]
+def _centred(matrix: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """HKH, with weights W^½HKHᵀW^½; zero where rounding errors are all that is left."""
+    centred = matrix - np.average(matrix, axis=0, weights=weight)
+    centred -= np.average(centred, axis=1, weights=weight)[:, np.newaxis]
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(matrix).max(initial=0.0)
     if np.abs(centred).max(initial=0.0) <= noise:
         return np.zeros_like(centred)
-    return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))
+    return centred if weight is None else centred * np.sqrt(np.outer(weight, weight))
 
 
 def refuse_to_choose(caller: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
@@ -127,15 +127,15 @@ def read_pair(
     sample_weight: Any = None,
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    mass = None
+    weight = None
     if sample_weight is None:
         X, y = aligned(X, y)
     else:
         weighed = weigh(sample_weight, X, y)
-        mass = weighed.mass
+        weight = weighed.weight
         X, y = weighed.of(X, kernel), weighed.of(y, target_kernel)
-    y_sample = read_target_sample(y, target_kernel, mass=mass)
-    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), mass=mass)
+    y_sample = read_target_sample(y, target_kernel, weight=weight)
+    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), weight=weight)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
 

@@ -221,7 +221,7 @@ def _screen_weighed(
     table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
     refuse_missing(table.values, "screen", table.names)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
-    target = read_weighed_target(weighed.of(y, target_kernel), target_kernel, weighed.mass, tol)
+    target = read_weighed_target(weighed.of(y, target_kernel), target_kernel, weighed.weight, tol)
     warn_of_neighbours(table.values, target.side.rows, table.categories)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:

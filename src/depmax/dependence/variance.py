@@ -156,8 +156,8 @@ def read_counted(
 ) -> tuple[Sample, Sample]:
     """Both sides, of rows that may stand for several each, but for whole numbers of them."""
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
-    mass = x_sample.mass
-    if mass is not None and (mass != np.rint(mass)).any():
+    weight = x_sample.weight
+    if weight is not None and (weight != np.rint(weight)).any():
         raise ValueError(
             "sample_weight must hold whole numbers here: an interval depends on how many "
             "independent observations there are. Omit weights of another kind, or resample the "
@@ -169,7 +169,7 @@ def read_counted(
 
 def n_counted(x: Sample) -> int:
     """Rows, or what they stand for."""
-    return x.n_samples if x.mass is None else int(x.mass.sum())
+    return x.n_samples if x.weight is None else int(x.weight.sum())
 
 
 def require_share(value: float, name: str) -> None:
@@ -180,16 +180,16 @@ def require_share(value: float, name: str) -> None:
 
 def first_order_variance(x: Sample, y: Sample) -> float:
     """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
-    return variance_of_shares(shares_of_rows(x, y), n_counted(x), x.mass)
+    return variance_of_shares(shares_of_rows(x, y), n_counted(x), x.weight)
 
 
-def variance_of_shares(shares: np.ndarray, m: int, mass: np.ndarray | None = None) -> float:
+def variance_of_shares(shares: np.ndarray, m: int, weight: np.ndarray | None = None) -> float:
     """The same from what each row contributes to m(m-3) HSIC₁."""
-    total = m * float(np.average(shares, weights=mass))
+    total = m * float(np.average(shares, weights=weight))
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
     estimate = total / (m * (m - 3))
-    spread = require_finite_values(np.average(projections**2, weights=mass) - estimate**2)
+    spread = require_finite_values(np.average(projections**2, weights=weight) - estimate**2)
     return max(0.0, 16.0 / m * float(spread))
 
 
@@ -198,7 +198,7 @@ def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:
 
     Of a row that stands for several: what each of them contributes.
     """
-    if x.mass is None and x.is_narrow and y.is_narrow:
+    if x.weight is None and x.is_narrow and y.is_narrow:
         return _coordinate_shares(x, y)
     return _tile_shares(x, y)
 
@@ -206,11 +206,11 @@ def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:
 def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
     n_rows, m = x.n_samples, n_counted(x)
-    mass = np.ones(n_rows) if x.mass is None else x.mass
+    weight = np.ones(n_rows) if x.weight is None else x.weight
     x, y = x.near_origin(), y.near_origin()
     sums = TileSums.of(x, y, zero_diagonal=True).row_sums
     means = sums / (m - 2)  # u with Ã_ij = K_ij - u_i - u_j + c
-    constants = sums @ mass / ((m - 1) * (m - 2))
+    constants = sums @ weight / ((m - 1) * (m - 2))
     shares = np.zeros(n_rows)
     for rows in slices(n_rows, TILE):
         product = np.ones((rows.stop - rows.start, n_rows))
@@ -221,8 +221,10 @@ def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
             block += constant
             product *= block
         # a row does not meet itself, but its copies
-        product[np.arange(len(product)), np.arange(rows.start, rows.stop)] *= 1.0 - 1.0 / mass[rows]
-        shares[rows] = product @ mass
+        product[np.arange(len(product)), np.arange(rows.start, rows.stop)] *= (
+            1.0 - 1.0 / weight[rows]
+        )
+        shares[rows] = product @ weight
     return shares
 
 

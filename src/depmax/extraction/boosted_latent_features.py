@@ -77,10 +77,10 @@ class LossExtractor(FeaturePredictor):
         check_is_fitted(self)
         return self._readout.decision(self._apply(X))
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         if self._classifies and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             column_or_1d(np.asarray(y), warn=True)
-        return super()._read_answer(y, mass)
+        return super()._read_answer(y, weight)
 
     def _seen(self, target: CodedTarget) -> np.ndarray:
         """The target as the loss reads it: -1 and +1 for those of margins, which need classes."""

@@ -166,7 +166,7 @@ class DeflationFeatures(DependenceExtractor):
             return "Pass dual=None, which finds directions of the columns."
         return super()._instead()
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer | None:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer | None:
         return coded_answer(coded_target(y)) if self._supervised or y is not None else None
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:

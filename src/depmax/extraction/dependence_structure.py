@@ -182,10 +182,10 @@ class DependenceStructure(DependenceExtractor):
                 "leave it out, or pass rows."
             )
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer | None:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer | None:
         if not self._supervised:
             return None
-        sample = read_target_sample(y, Dependence.of(self.target).kernel, mass=mass)
+        sample = read_target_sample(y, Dependence.of(self.target).kernel, weight=weight)
         return Answer(sample, limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:

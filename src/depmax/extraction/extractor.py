@@ -124,7 +124,7 @@ class DependenceExtractor(KernelTransformer):
     _n_features_out: int
     _projection: Projection
     _n_training: int  # number of training rows
-    _mass: np.ndarray | None  # how many rows each of them stands for; None: one
+    _weight: np.ndarray | None  # how many rows each of them stands for; None: one
     #: Σ ‖x‖²x of all rows about their mean, where ``_find`` sees others with the same sums.
     _lean: np.ndarray | None = None
 
@@ -138,11 +138,11 @@ class DependenceExtractor(KernelTransformer):
         """
         raise NotImplementedError
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer | None:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer | None:
         """The target as this method sees it: by default as ``target_kernel`` does."""
         if not self._supervised:
             return None
-        return Answer(read_target_sample(y, self.target_kernel, mass=mass))
+        return Answer(read_target_sample(y, self.target_kernel, weight=weight))
 
     def _pairs_held(self, data: Sample) -> float:
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
@@ -331,7 +331,7 @@ class DependenceExtractor(KernelTransformer):
         if requested is None:  # a method that decides by itself is asked for all there are
             requested = ComponentCount() if self._decides_itself else ComponentCount.of(self)
         X, y = self._aligned(X, y)
-        answer = self._read_answer(y, None if weighed is None else weighed.mass)
+        answer = self._read_answer(y, None if weighed is None else weighed.weight)
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
         require_varying(training.rows)
         training = training if weighed is None else weighed.counted(training)
@@ -434,7 +434,7 @@ class DependenceExtractor(KernelTransformer):
 
     def _keep_kernel(self, sample: Sample) -> None:
         super()._keep_kernel(sample)
-        self._n_training, self._mass = sample.n_samples, sample.mass
+        self._n_training, self._weight = sample.n_samples, sample.weight
 
     def _map(self, rows: Any) -> np.ndarray:
         return self._projection(rows)

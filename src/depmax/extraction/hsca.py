@@ -200,7 +200,7 @@ class HSCA(SemiSupervisedExtractor):
         def cross(directions: np.ndarray) -> np.ndarray:
             if linear:  # G = SP needs no visit to the samples
                 return space.scatter @ directions
-            return space.cross(self._feature_factor(space.features(directions), criterion.mass))
+            return space.cross(self._feature_factor(space.features(directions), criterion.weight))
 
         moments, alpha = space.moments(criterion.form), float(self.alpha)
         return least_redundant(moments, cross, count, alpha, earlier, relative=self.relative)
@@ -215,9 +215,9 @@ class HSCA(SemiSupervisedExtractor):
 
         def redundancy(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             features = criterion.centred(space.features(axes @ directions))
-            factor = self._feature_factor(features, criterion.mass)
+            factor = self._feature_factor(features, criterion.weight)
             if self.unbiased:
-                form = criterion.spread(hsic_form(factor, unbiased=True, mass=criterion.mass))
+                form = criterion.spread(hsic_form(factor, unbiased=True, weight=criterion.weight))
                 return positive_part(axes.T @ space.moments(form).criterion @ axes)
             return squared_part(axes.T @ space.cross(criterion.spread(Form(factor)).factor))
 
@@ -227,11 +227,13 @@ class HSCA(SemiSupervisedExtractor):
             alpha /= n_pairs(space.total if labelled is None else labelled.sum(), True)
         return least_redundant_weighted(moments, redundancy, count, alpha, relative=self.relative)
 
-    def _feature_factor(self, features: Any, mass: np.ndarray | None = None) -> Any:
+    def _feature_factor(self, features: Any, weight: np.ndarray | None = None) -> Any:
         """Ψ_f of the features so far, columns of mean zero."""
         if not isinstance(features, np.ndarray):
             return features  # of a stream, whose feature kernel is linear
-        return target_factor(Sample(as_kernel(self.feature_kernel), features, mass=mass).resolved())
+        return target_factor(
+            Sample(as_kernel(self.feature_kernel), features, weight=weight).resolved()
+        )
 
     @property
     def _has_linear_features(self) -> bool:

@@ -156,7 +156,7 @@ class ICAFX(UnmixingExtractor):
         "alpha": number(0),
     }
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
         if target.is_constant:

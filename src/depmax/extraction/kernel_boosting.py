@@ -114,7 +114,7 @@ class KernelBoosting(DependenceExtractor):
     def _pairs_held(self, data: Sample) -> float:
         return pairs_held(data, whole_span=True)
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         target = coded_target(y)
         if target.kind != "classes":
             raise ValueError(

@@ -119,7 +119,7 @@ class KernelCCA(DependenceExtractor):
         values: np.ndarray = self._target_projection(rows)
         return values
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
             target = read_target(y)
             if target.kind == "classes":

@@ -110,9 +110,9 @@ class KernelLDA(SemiSupervisedExtractor):
         """Whole numbers are classes here, even as floats."""
         return {**super()._target_rules, "whole_classes": True}
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        self._require_no_graph(mass)
-        labels = class_labels(read_target(y, **self._target_rules), "KernelLDA", mass)
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        self._require_no_graph(weight)
+        labels = class_labels(read_target(y, **self._target_rules), "KernelLDA", weight)
         n_classes = int(labels.side.n_coordinates or 1)
         return self._counted(Answer.of(labels, limit=n_classes - 1))
 

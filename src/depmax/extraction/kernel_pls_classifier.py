@@ -136,11 +136,11 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
         """One class per row."""
         return as_classifier(super().__sklearn_tags__(), multi_label=False)
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         target = read_target(y)
         if target.is_streamed:
             return coded_answer(coded_classes(target))
-        return coded_answer(coded_classes(self._batch_labels(y), mass, like=y))
+        return coded_answer(coded_classes(self._batch_labels(y), weight, like=y))
 
     def _batch_labels(self, y: Any) -> np.ndarray:
         """One label per row, of any type."""

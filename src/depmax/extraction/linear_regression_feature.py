@@ -160,14 +160,14 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
         """
         return scored(self, X, y, sample_weight)
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        self._require_no_graph(mass)
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        self._require_no_graph(weight)
         target = read_target(y, **self._target_rules)
-        labels = output_labels(target, "LinearRegressionFeature", mass)
+        labels = output_labels(target, "LinearRegressionFeature", weight)
         if not target.is_streamed and target.n_unlabeled:
-            mass = None if mass is None else mass[target.labelled]
+            weight = None if weight is None else weight[target.labelled]
             target = target.take(target.labelled)
-        spread, scale = output_scale(target, mass)
+        spread, scale = output_scale(target, weight)
         classes, mean = scale.classes, np.asarray(scale.shift)
         if classes is not None and not target.is_streamed:
             classes = label_type(classes, y)
@@ -195,7 +195,7 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
             middle = np.zeros(vectors.shape[1])
             if answer.labelled is not None:  # whose mean is not that of all rows
                 middle = space.features(vectors)[answer.labelled].mean(axis=0)
-            total = square_of(factor, target.mass) / target.total  # variance of the outputs
+            total = square_of(factor, target.weight) / target.total  # variance of the outputs
             directions = Directions(vectors, found.directions.dependence / total)
             unit_free = self.beta == 0 and units_cancel(self, data) and count <= rank
             more = loadings, middle

@@ -89,8 +89,8 @@ class PHD(SumsExtractor):
     )
     _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        return Answer(outputs(read_target(y), "PHD", mass), limit=EVERY)
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        return Answer(outputs(read_target(y), "PHD", weight), limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None

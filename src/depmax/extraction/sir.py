@@ -94,8 +94,8 @@ class SIR(SumsExtractor):
     )
     _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        return Answer(grouped(read_target(y), int(self.n_slices), "SIR", mass))
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        return Answer(grouped(read_target(y), int(self.n_slices), "SIR", weight))
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None

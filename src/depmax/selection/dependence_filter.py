@@ -223,11 +223,11 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         y: Any,
         categories: Categories,
         groups: Any = None,
-        mass: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
     ) -> Ranking:
         score = find_score(self.score_func)
         self._refuse_unused(score)
-        if mass is not None and not score.weights:
+        if weight is not None and not score.weights:
             raise ValueError(
                 f"score_func={score.name!r} counts every row once: use score_func='hsic' or "
                 "'pearson' with sample_weight."
@@ -245,7 +245,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
             target_kernel=self.target_kernel,
             alpha=self.alpha,
             groups=groups,
-            mass=mass,
+            weight=weight,
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
             missing=self.missing,

@@ -151,22 +151,22 @@ class HSICLasso(DependenceSelector):
             )
         weighed = weigh(sample_weight, X, y)
         target = weighed.of(y, self.target_kernel)
-        self._fit(weighed.of(X), target, partial(self._rank, mass=weighed.mass))
+        self._fit(weighed.of(X), target, partial(self._rank, weight=weighed.weight))
         return self
 
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""
 
     def _rank(
-        self, X: Any, y: Any, categories: Categories, mass: np.ndarray | None = None
+        self, X: Any, y: Any, categories: Categories, weight: np.ndarray | None = None
     ) -> Ranking:
         m, d = X.shape
         recipe = self._recipe()
-        target = read_target_sample(y, self.target_kernel, mass=mass)
+        target = read_target_sample(y, self.target_kernel, weight=weight)
         require_equal_length(m, target.n_samples)
         require_samples(m, unbiased=True)
         columns = column_kernels(
-            X, categories, recipe, partial(most_dependent, target, warn=False), mass
+            X, categories, recipe, partial(most_dependent, target, warn=False), weight
         )
         with threadpool_limits(limits=1, user_api="blas"):  # many small products, in n_jobs threads
             design = self._design(columns, target)

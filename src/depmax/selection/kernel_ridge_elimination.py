@@ -234,14 +234,14 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         y: Any,
         categories: Categories,
         groups: Any = None,
-        mass: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
     ) -> Ranking:
         unsupervised = self._is_unsupervised()
         if unsupervised:
-            y = all_columns(make_units(X, None, categories, Gaussian(), "neutral", mass), mass)
+            y = all_columns(make_units(X, None, categories, Gaussian(), "neutral", weight), weight)
         target = read_target(y)
         if target.kind == "multioutput" and not unsupervised:  # outputs count alike, in any unit
-            y = standardized(target.values, mass)
+            y = standardized(target.values, weight)
             target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
@@ -252,13 +252,13 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
             exchange = None if exchange is None else exchange.take(rows)
-            mass = None if mass is None else mass[rows]
-        units = make_units(X, self.column_groups, categories, Gaussian(), self.missing, mass)
-        seen = coordinates(units, self.scale, mass)
-        images = images_of(y, mass) if unsupervised else target_images(target, mass)
-        problem = self._problem(seen, images, mass)
-        side = read_target_sample(y, "auto", mass=mass)
-        has_pvalues = self.pvalues and mass is None and not unsupervised
+            weight = None if weight is None else weight[rows]
+        units = make_units(X, self.column_groups, categories, Gaussian(), self.missing, weight)
+        seen = coordinates(units, self.scale, weight)
+        images = images_of(y, weight) if unsupervised else target_images(target, weight)
+        problem = self._problem(seen, images, weight)
+        side = read_target_sample(y, "auto", weight=weight)
+        has_pvalues = self.pvalues and weight is None and not unsupervised
         observed = Observed(
             X,
             y,
@@ -270,8 +270,8 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             self.missing,
             with_effects=has_pvalues,
         )
-        if mass is not None:
-            observed = observed.repeated(mass)
+        if weight is not None:
+            observed = observed.repeated(weight)
         with one_blas_thread(self.n_jobs, always=len(problem.places) <= SMALL):
             searched = self._search(problem, seen, observed, self._report)
             n_sufficient = None
@@ -283,12 +283,12 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self.effects_ = observed.effects if has_pvalues else None
         return ranking_of(searched, units, X, side, self, n_sufficient)
 
-    def _problem(self, seen: Units, images: np.ndarray, mass: np.ndarray | None) -> RidgeProblem:
+    def _problem(self, seen: Units, images: np.ndarray, weight: np.ndarray | None) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
         landmarks = LANDMARKS if isinstance(self.n_landmarks, str) else self.n_landmarks
         landmarks = len(seen.X) if landmarks is None else landmarks
         if not len(seen.cells):
-            return RidgeProblem(seen.X, images, penalty, landmarks, mass)
+            return RidgeProblem(seen.X, images, penalty, landmarks, weight)
         from depmax.selection._ridge.gapped import GappedRidgeProblem
 
         return GappedRidgeProblem(seen.X, images, penalty, landmarks, cells=seen.cells)

@@ -391,12 +391,12 @@ class WeightedRows(GroupsOfRows):
             )
         weighed = weigh(sample_weight, X, y)
         target = weighed.of(y, self.target_kernel)
-        return self._fit(weighed.of(X), target, partial(self._rank_weighed, mass=weighed.mass))
+        return self._fit(weighed.of(X), target, partial(self._rank_weighed, weight=weighed.weight))
 
-    def _rank_weighed(self, X: Any, y: Any, categories: Categories, mass: np.ndarray) -> Ranking:
+    def _rank_weighed(self, X: Any, y: Any, categories: Categories, weight: np.ndarray) -> Ranking:
         """``_rank`` of rows without missing cells."""
         refuse_missing(X, type(self).__name__, getattr(self, "feature_names_in_", None))
-        return self._rank(X, y, categories, mass=mass)
+        return self._rank(X, y, categories, weight=weight)
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

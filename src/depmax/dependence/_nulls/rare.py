@@ -160,7 +160,7 @@ def is_varied(side: Sample, name: str) -> bool:
     levels = Levels.of(side)
     if levels is None:
         return True
-    counts = np.bincount(levels.codes, weights=side.mass)
+    counts = np.bincount(levels.codes, weights=side.weight)
     weights = getattr(side.kernel, "weights", None)
     if isinstance(weights, dict) and len(set(weights.values())) > 1:  # which undo frequencies
         found, enough, what = counts.min(), 2.0, "have the rarest class"

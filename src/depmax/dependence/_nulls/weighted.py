@@ -34,8 +34,8 @@ TIE = 1e-9
 
 def with_weights(side: Sample) -> Sample:
     """The images w_i(φ_i - μ) of a side as a sample of their own, weights scaled to mean 1."""
-    assert side.mass is not None
-    shares = side.mass / side.mass.mean()
+    assert side.weight is not None
+    shares = side.weight / side.weight.mean()
     if side.is_narrow:
         return Sample(Linear(), shares[:, np.newaxis] * side.centred_coordinates())
     gram = side.gram()
@@ -45,15 +45,15 @@ def with_weights(side: Sample) -> Sample:
 
 
 def weighted_sides(
-    x: tuple[Sample, ...], y: tuple[Sample, ...], mass: np.ndarray
+    x: tuple[Sample, ...], y: tuple[Sample, ...], weight: np.ndarray
 ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
     """Both sides for a test, with weighted images of the side that the weights belong to."""
-    if are_of_classes(y[0], mass):
-        return x, tuple(with_weights(replace(side, mass=mass)) for side in y)
-    return tuple(with_weights(replace(side, mass=mass)) for side in x), y
+    if are_of_classes(y[0], weight):
+        return x, tuple(with_weights(replace(side, weight=weight)) for side in y)
+    return tuple(with_weights(replace(side, weight=weight)) for side in x), y
 
 
-def are_of_classes(y: Sample, mass: np.ndarray) -> bool:
+def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
     """Whether weights differ between the few values of y, and only between these.
 
     Such as ``class_weight="balanced"`` gives, or a survey that oversamples cases.
@@ -61,7 +61,9 @@ def are_of_classes(y: Sample, mass: np.ndarray) -> bool:
     levels = Levels.of(y)
     if levels is None or 2 * len(levels.counts) > levels.n_samples:
         return False
-    return mass.min() < mass.max() and bool((mass == mass[levels.first][levels.codes]).all())
+    return weight.min() < weight.max() and bool(
+        (weight == weight[levels.first][levels.codes]).all()
+    )
 
 
 def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
@@ -81,25 +83,25 @@ class WeighedTarget:
 
     coordinates: np.ndarray  # Ψ about its weighted mean, with LLᵀ to tol, shape (m, rank)
     permuted: np.ndarray  # the same of the target's kernel without weights, about its plain mean
-    mass: np.ndarray  # w, shape (m,)
+    weight: np.ndarray  # w, shape (m,)
     tested: np.ndarray  # weights of the rows of X in tests: 1 where they belong to the target
     error: float  # part of the kernel's trace that the coordinates leave out
 
     @classmethod
     def of(cls, side: Sample, plain: Sample, tol: float) -> WeighedTarget:
         """A target with weights, and the same without."""
-        assert side.mass is not None
+        assert side.weight is not None
         coordinates, error = _coordinates(side, tol)
-        if are_of_classes(plain, side.mass):
-            weighted = (side.mass / side.mass.mean())[:, np.newaxis] * coordinates
-            return cls(coordinates, weighted, side.mass, np.ones_like(side.mass), error)
+        if are_of_classes(plain, side.weight):
+            weighted = (side.weight / side.weight.mean())[:, np.newaxis] * coordinates
+            return cls(coordinates, weighted, side.weight, np.ones_like(side.weight), error)
         permuted, _ = _coordinates(plain, tol)
-        return cls(coordinates, permuted, side.mass, side.mass, error)
+        return cls(coordinates, permuted, side.weight, side.weight, error)
 
     @property
     def side(self) -> Sample:
         """The target as coordinates with the linear kernel."""
-        return Sample(Linear(), self.coordinates, mass=self.mass)
+        return Sample(Linear(), self.coordinates, weight=self.weight)
 
     def score(
         self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool = True
@@ -110,14 +112,14 @@ class WeighedTarget:
         rows = column[:, np.newaxis]
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased, test=test)
-        kernel = recipe.resolve(rows, self._choice(test), self.mass)
-        side = Sample(kernel, rows, mass=self.mass)
+        kernel = recipe.resolve(rows, self._choice(test), self.weight)
+        side = Sample(kernel, rows, weight=self.weight)
         value = terms(side, self.side, unbiased=unbiased).hsic()
         pvalue = np.nan
         if test:
-            if self.tested is not self.mass:
+            if self.tested is not self.weight:
                 kernel = recipe.resolve(rows, self._choice(test), self.tested)
-                side = Sample(kernel, rows, mass=self.tested)
+                side = Sample(kernel, rows, weight=self.tested)
             images, plain = with_weights(side), Sample(Linear(), self.permuted)
             observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
             chunks = permutation_chunks(images, plain)
@@ -129,15 +131,15 @@ class WeighedTarget:
     ) -> tuple[float, float, float]:
         """The same with the Laplace kernel, by its recursion over the sorted column."""
         if recipe.policy == "median":
-            width = median_gap_of(column, self.mass)
+            width = median_gap_of(column, self.weight)
         else:
-            kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.mass)
+            kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.weight)
             width = kernel.bandwidth
         prepared = LaplaceColumn.of(column, width)
-        value = sorted_terms(prepared, self.coordinates, self.mass, unbiased).hsic()
+        value = sorted_terms(prepared, self.coordinates, self.weight, unbiased).hsic()
         pvalue = np.nan
         if test:
-            if self.tested is not self.mass and recipe.policy == "median":
+            if self.tested is not self.weight and recipe.policy == "median":
                 prepared = LaplaceColumn.of(column, median_gap_of(column, self.tested))
             observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
             pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
@@ -145,7 +147,7 @@ class WeighedTarget:
 
     def _chunks(self, prepared: LaplaceColumn) -> Iterator[np.ndarray]:
         """HSIC₀ with weights of random permutations of the target, with a fixed seed."""
-        rng, m = np.random.default_rng(0), len(self.mass)
+        rng, m = np.random.default_rng(0), len(self.weight)
         while True:
             orders = (rng.permutation(m) for _ in range(CHUNK))
             found = (
@@ -167,18 +169,22 @@ class WeighedTarget:
         return partial(most_dependent, self.side, warn=False)
 
 
-def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float) -> WeighedTarget:
+def read_weighed_target(
+    y: Any, target_kernel: Any, weight: np.ndarray, tol: float
+) -> WeighedTarget:
     """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
-    side = read_target_sample(y, target_kernel, mass=mass)
+    side = read_target_sample(y, target_kernel, weight=weight)
     require_samples(side.total, unbiased=True)
     return WeighedTarget.of(side, read_target_sample(y, target_kernel, is_part=True), tol)
 
 
-def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbiased: bool) -> Terms:
+def sorted_terms(
+    column: LaplaceColumn, psi: np.ndarray, weight: np.ndarray, unbiased: bool
+) -> Terms:
     """Terms of a column with coordinates of a target about their weighted mean, in O(m)."""
     from depmax.dependence._nulls._laplace_loop import target_rows
 
-    own, w = np.ascontiguousarray(psi[column.order]), mass[column.order]
+    own, w = np.ascontiguousarray(psi[column.order]), weight[column.order]
     products, images, _ = found = np.empty((3, len(w)))  # of other rows with Ψ and with 1
     target_rows(column.decays, w[:, np.newaxis] * own, w, w, found)
     squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
@@ -191,12 +197,12 @@ def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbia
     return Terms(total, inner, middle, -float((w @ sums) * (w @ squares)), zero_diagonal=True)
 
 
-def median_gap_of(column: np.ndarray, mass: np.ndarray) -> float:
-    """Median distance of a column's values, each as often as its mass says."""
+def median_gap_of(column: np.ndarray, weight: np.ndarray) -> float:
+    """Median distance of a column's values, each as often as its weight says."""
     from depmax.dependence._nulls._laplace_loop import median_gap
 
     order = np.argsort(column)
-    reached = np.cumsum(mass[order])
+    reached = np.cumsum(weight[order])
     count = int(reached[-1])
     size = min(count, MEDIAN_POINTS)
     ranks = np.arange(size) * (count - 1) // max(1, size - 1)

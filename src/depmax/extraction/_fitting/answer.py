@@ -70,11 +70,11 @@ class Answer:
 # --- groups ---------------------------------------------------------------------------------------
 
 
-def sliced(values: np.ndarray, n_slices: int, mass: np.ndarray | None = None) -> np.ndarray:
+def sliced(values: np.ndarray, n_slices: int, weight: np.ndarray | None = None) -> np.ndarray:
     """Number of the slice of each value, for slices of nearly equal counts.
 
     Equal values share a slice, that of the middle one of them, so that the order of the samples
-    does not matter; there may be fewer slices then. A value counts as often as its mass says.
+    does not matter; there may be fewer slices then. A value counts as often as its weight says.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def sliced(values: np.ndarray, n_slices: int, mass: np.ndarray | None = None) ->
     array([1, 0, 0, 0, 1])
     """
     _, inverse = np.unique(values, return_inverse=True)
-    counts = np.bincount(inverse, weights=mass)
+    counts = np.bincount(inverse, weights=weight)
     reached = np.cumsum(counts)
     middle = reached - (counts + 1) // 2  # rank of the middle one of equal values
     size, larger = divmod(float(reached[-1]), n_slices)  # the first slices have one more
@@ -91,7 +91,7 @@ def sliced(values: np.ndarray, n_slices: int, mass: np.ndarray | None = None) ->
     return np.unique(slices_of_values[inverse], return_inverse=True)[1]
 
 
-def grouped(target: AnyTarget, n_slices: int, name: str, mass: np.ndarray | None) -> Sample:
+def grouped(target: AnyTarget, n_slices: int, name: str, weight: np.ndarray | None) -> Sample:
     """One grouping of the samples per output: its classes, or slices of its numbers.
 
     Under the balanced delta kernel, that of the scatter between groups; those of several outputs
@@ -103,20 +103,20 @@ def grouped(target: AnyTarget, n_slices: int, name: str, mass: np.ndarray | None
     else:
         groups = [target.values] if target.kind == "classes" else list(target.values.T)
         if target.kind not in ("classes", "multilabel"):
-            groups = [sliced(column, n_slices, mass) for column in groups]
+            groups = [sliced(column, n_slices, weight) for column in groups]
         numbers = [len(np.unique(group)) for group in groups]
     if max(numbers) < 2:
         _refuse_one_class(name)
     kernel = Delta(weights="balanced")
     if len(groups) == 1:
-        return Sample(kernel, groups[0], mass=mass).resolved()
-    kernels = [Sample(kernel, group, mass=mass).resolved().kernel for group in groups]
+        return Sample(kernel, groups[0], weight=weight).resolved()
+    kernels = [Sample(kernel, group, weight=weight).resolved().kernel for group in groups]
     parts = [(f"y{column}", own, column) for column, own in enumerate(kernels)]
     rows = beside(groups) if target.is_streamed else np.column_stack(groups).astype(np.float64)
-    return Sample(Columns(parts, combine="add"), rows, mass=mass)
+    return Sample(Columns(parts, combine="add"), rows, weight=weight)
 
 
-def class_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
+def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Labels:
     """Classes of the labelled rows, under the balanced delta kernel."""
     _require_labelled(target, name)
     if target.kind != "classes":
@@ -130,8 +130,8 @@ def class_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -
     if target.is_streamed:
         sample = Sample(kernel, target.labels).resolved()
         return Labels(sample, n_skipped=target.n_unlabeled)
-    known, labelled, mass = _labelled(target, mass)
-    sample = Sample(kernel, known.values, mass=mass).resolved()
+    known, labelled, weight = _labelled(target, weight)
+    sample = Sample(kernel, known.values, weight=weight).resolved()
     if sample.n_coordinates == 1:  # one indicator per class
         _refuse_one_class(name)
     return Labels(sample, labelled)
@@ -166,7 +166,7 @@ class Coding:
         return target.view(self, width)
 
 
-def output_scale(target: AnyTarget, mass: np.ndarray | None = None) -> tuple[np.ndarray, Coding]:
+def output_scale(target: AnyTarget, weight: np.ndarray | None = None) -> tuple[np.ndarray, Coding]:
     """Spread of outputs, infinite where they do not vary, and how they are put in units of it.
 
     The shift is the mean. Classes are indicators, one for two of them, which are not scaled.
@@ -176,7 +176,7 @@ def output_scale(target: AnyTarget, mass: np.ndarray | None = None) -> tuple[np.
             classes, counts = target.classes, np.asarray(target.counts, dtype=np.float64)
         else:
             classes, codes = np.unique(target.values, return_inverse=True)
-            counts = np.bincount(codes, weights=mass).astype(np.float64)
+            counts = np.bincount(codes, weights=weight).astype(np.float64)
         shares = counts / counts.sum()
         shares = shares[1:] if len(classes) == 2 else shares
         return np.ones(len(shares)), Coding(shares, 1.0, classes)
@@ -190,32 +190,32 @@ def output_scale(target: AnyTarget, mass: np.ndarray | None = None) -> tuple[np.
         rounding = 1e-12 * target.largest
     else:
         values = target.values
-        mean = np.average(values, axis=0, weights=mass)
-        spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=mass))
+        mean = np.average(values, axis=0, weights=weight)
+        spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
         rounding = 10 * np.finfo(np.float64).eps * np.abs(values).max(axis=0, initial=0.0)
     spread = np.where(spread <= rounding, np.inf, spread)
     return spread, Coding(mean, 1.0 / spread)
 
 
-def outputs(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Sample:
+def outputs(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Sample:
     """Outputs under the linear kernel; a constant target is refused."""
-    spread, coding = output_scale(target, mass)
+    spread, coding = output_scale(target, weight)
     one_class = coding.classes is not None and len(coding.classes) < 2
     if one_class or np.isinf(spread).all():
         raise ValueError(
             f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
             "can depend on it."
         )
-    return Sample(Linear(), coding.of(target), mass=mass)
+    return Sample(Linear(), coding.of(target), weight=weight)
 
 
-def output_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
+def output_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Labels:
     """Outputs of the labelled rows, under the linear kernel."""
     if target.is_streamed:
         return Labels(outputs(target, name), n_skipped=target.n_unlabeled)
     _require_labelled(target, name)
-    known, labelled, mass = _labelled(target, mass)
-    return Labels(outputs(known, name, mass), labelled)
+    known, labelled, weight = _labelled(target, weight)
+    return Labels(outputs(known, name, weight), labelled)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class CodedTarget:
     values: Any  # Y, shape (m, r): an array, or rows that are read a block at a time
     classes: np.ndarray | None  # labels, sorted; None for numbers
     class_counts: np.ndarray | None = None  # rows of each class, where values are not at hand
-    mass: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
+    weight: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
     flat: bool = True  # whether y has one dimension
 
     @property
@@ -290,19 +290,19 @@ class CodedTarget:
         if is_streamed(self.values):
             mean: np.ndarray = self.centred.make.mean
             return mean
-        return np.average(self.values, axis=0, weights=self.mass)
+        return np.average(self.values, axis=0, weights=self.weight)
 
     @property
     def square(self) -> float:
         """‖Y‖², measured from the mean."""
-        return square_of(self.centred, self.mass)
+        return square_of(self.centred, self.weight)
 
     @property
     def counts(self) -> np.ndarray:
         """How many rows each class has, of shape (n_classes,)."""
         if self.class_counts is not None:
             return self.class_counts
-        return np.bincount(self.class_numbers, weights=self.mass)
+        return np.bincount(self.class_numbers, weights=self.weight)
 
     @property
     def signs(self) -> np.ndarray:
@@ -318,7 +318,7 @@ class CodedTarget:
 
 
 def coded_target(
-    y: Any, *, whole_numbers_are_numbers: bool = False, mass: np.ndarray | None = None
+    y: Any, *, whole_numbers_are_numbers: bool = False, weight: np.ndarray | None = None
 ) -> CodedTarget:
     """Read and code a target; one that is constant is refused.
 
@@ -327,7 +327,7 @@ def coded_target(
     y : target of any type
     whole_numbers_are_numbers : bool
         Whether numeric labels are numbers, however few they are, as regressors need.
-    mass : ndarray of shape (m,), optional
+    weight : ndarray of shape (m,), optional
         How many rows each stands for.
     """
     target: AnyTarget = read_target(y)
@@ -337,21 +337,21 @@ def coded_target(
     if target.kind == "classes":
         values = target.classes if target.is_streamed else target.values
         if not (whole_numbers_are_numbers and values.dtype.kind in "iuf"):
-            return coded_classes(target if target.is_streamed else target.labels, mass, like=y)
+            return coded_classes(target if target.is_streamed else target.labels, weight, like=y)
     kind: TargetKind = "numbers" if target.kind == "classes" else target.kind
     if target.is_streamed:
         coded = CodedTarget(kind, target.vectors, None, flat=is_flat(y))
         constant = coded.square <= (1e-14 * float(target.largest.max())) ** 2 * target.n_samples
     else:
         values = np.asarray(target.vectors, dtype=np.float64)
-        coded = CodedTarget(kind, values, None, mass=mass, flat=is_flat(y))
+        coded = CodedTarget(kind, values, None, weight=weight, flat=is_flat(y))
         constant = np.ptp(values, axis=0).max() == 0
     if constant:
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
     return coded
 
 
-def coded_classes(labels: Any, mass: np.ndarray | None = None, like: Any = None) -> CodedTarget:
+def coded_classes(labels: Any, weight: np.ndarray | None = None, like: Any = None) -> CodedTarget:
     """Code labels of any type, of shape (m,) or of a stream; a single class is refused.
 
     ``like`` is y as it was passed: where it holds objects, so do the classes.
@@ -363,7 +363,7 @@ def coded_classes(labels: Any, mass: np.ndarray | None = None, like: Any = None)
         if len(labels) < 2:
             raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
         classes, codes = np.unique(labels, return_inverse=True)
-        counts = np.bincount(codes, weights=mass)
+        counts = np.bincount(codes, weights=weight)
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only ({classes.tolist()[0]!r}): nothing can depend on a constant. At "
@@ -375,7 +375,7 @@ def coded_classes(labels: Any, mass: np.ndarray | None = None, like: Any = None)
     if streamed:
         return CodedTarget("classes", coding.of(labels), classes, counts)
     named = classes if like is None else label_type(classes, like)
-    return CodedTarget("classes", coding(labels), named, mass=mass)
+    return CodedTarget("classes", coding(labels), named, weight=weight)
 
 
 def is_flat(y: Any) -> bool:
@@ -396,13 +396,13 @@ def label_type(classes: np.ndarray, like: Any) -> np.ndarray:
 
 
 def _labelled(
-    target: Target, mass: np.ndarray | None
+    target: Target, weight: np.ndarray | None
 ) -> tuple[Target, np.ndarray | None, np.ndarray | None]:
     """The labelled rows, which they are if not all, and their weights."""
     if target.n_unlabeled == 0:
-        return target, None, mass
+        return target, None, weight
     known = target.labelled
-    return target.take(known), known, None if mass is None else mass[known]
+    return target.take(known), known, None if weight is None else weight[known]
 
 
 def _require_labelled(target: AnyTarget, name: str) -> None:

@@ -30,7 +30,7 @@ NONE = (
 
 def coded_answer(coded: CodedTarget) -> Answer:
     """A target as numbers, under the linear kernel."""
-    sample = Sample(as_kernel("linear"), coded.values, mass=coded.mass)
+    sample = Sample(as_kernel("linear"), coded.values, weight=coded.weight)
     return Answer(sample, coded=coded)
 
 
@@ -68,7 +68,7 @@ def deflated(
     values: Any = None if coded is None else coded.seen(center)
     make = (lambda: features) if isinstance(features, np.ndarray) else features
     if isinstance(features, np.ndarray):
-        weights = np.ones(len(features)) if data.mass is None else data.mass
+        weights = np.ones(len(features)) if data.weight is None else data.weight
         known.setdefault("squares", weights @ np.square(features))
         known.setdefault("pull", lambda: _pulled(data, features, center))
         if values is not None:
@@ -88,7 +88,7 @@ def deflated(
         assert coded is not None
         assert found.with_target is not None
         shares = np.square(found.with_target).sum(axis=0) / found.squares
-        return np.asarray(shares / square_of(values, coded.mass))
+        return np.asarray(shares / square_of(values, coded.weight))
 
     pulled = known.get("with_target")
     reached = of_inputs(make())[0] if pulled is None else np.square(pulled).sum(axis=0)

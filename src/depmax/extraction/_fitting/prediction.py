@@ -198,8 +198,10 @@ class FeaturePredictor(DependenceExtractor):
         """
         return scored(self, X, y, sample_weight)
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        return coded_answer(coded_target(y, whole_numbers_are_numbers=self._regresses, mass=mass))
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        return coded_answer(
+            coded_target(y, whole_numbers_are_numbers=self._regresses, weight=weight)
+        )
 
     def _pairs_held(self, data: Sample) -> float:
         """The kernel matrix, for methods that see the samples through ``images_of``."""

@@ -59,8 +59,8 @@ class Span:
                 "training rows, but the mean in feature space needs all of them: pass "
                 "center=False, or use a method that keeps all, such as KernelPLS or IterativePCA."
             )
-        mass = np.ones(reference.n_rows) if model._mass is None else model._mass
-        shares = mass / mass.sum() if centred else np.zeros(reference.n_rows)
+        weight = np.ones(reference.n_rows) if model._weight is None else model._weight
+        shares = weight / weight.sum() if centred else np.zeros(reference.n_rows)
         inner, mean_square = _inner(projection, kernel, shares)
         return cls(kernel, projection, linalg.pinvh(inner), None, shares, mean_square)
 

@@ -63,10 +63,10 @@ class SemiSupervisedExtractor(SumsExtractor):
             "rows that fit in memory"
         )
 
-    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        self._require_no_graph(mass)
+    def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
+        self._require_no_graph(weight)
         minus_one = self._target_rules["minus_one"]
-        labels = read_labels(y, self.target_kernel, minus_one=minus_one, mass=mass)
+        labels = read_labels(y, self.target_kernel, minus_one=minus_one, weight=weight)
         return self._counted(Answer.of(labels))
 
     def _counted(self, answer: Answer) -> Answer:
@@ -74,9 +74,9 @@ class SemiSupervisedExtractor(SumsExtractor):
         self.n_unlabeled_ = answer.n_unlabeled
         return answer
 
-    def _require_no_graph(self, mass: np.ndarray | None) -> None:
+    def _require_no_graph(self, weight: np.ndarray | None) -> None:
         """Refuse weights of rows that are neighbours in a graph."""
-        if mass is not None and self.beta > 0:
+        if weight is not None and self.beta > 0:
             raise ValueError(
                 f"{type(self).__name__} with beta > 0 compares every row with its neighbours, and "
                 "a row that stands for several would have different ones: with sample_weight, use "
@@ -120,7 +120,7 @@ class Criterion:
         M of HSIC with the target.
     labelled : ndarray of shape (m,) or None
         Which samples are labelled; None: all.
-    mass : ndarray of shape (m,) or None
+    weight : ndarray of shape (m,) or None
         How many samples each stands for.
     rest : operator or None
         N of the variance ΦᵀNΦ by which directions follow that do not pay; None: the identity.
@@ -131,7 +131,7 @@ class Criterion:
     form: Form
     dependence: Form
     labelled: np.ndarray | None = None
-    mass: np.ndarray | None = None
+    weight: np.ndarray | None = None
     rest: Operator | None = None
     penalty: NormalisedPenalty | None = None
 
@@ -140,7 +140,7 @@ class Criterion:
         if self.labelled is None and not isinstance(features, np.ndarray):
             return features  # of a stream, about the mean already
         known = features if self.labelled is None else features[self.labelled]
-        rest: np.ndarray = known - np.average(known, axis=0, weights=self.mass)
+        rest: np.ndarray = known - np.average(known, axis=0, weights=self.weight)
         return rest
 
     def spread(self, form: Form) -> Form:
@@ -198,9 +198,9 @@ def criterion_of(model: Any, data: Sample, answer: Answer) -> Criterion:
     """
     target, beta = answer.sample, float(model.beta)
     require_samples(target.total, model.unbiased)
-    form = hsic_form(answer.factor, unbiased=model.unbiased, mass=target.mass)
+    form = hsic_form(answer.factor, unbiased=model.unbiased, weight=target.weight)
     if beta == 0:
-        return Criterion(form, form, mass=target.mass)
+        return Criterion(form, form, weight=target.weight)
     form = form.held() if answer.labelled is None else form.spread(answer.labelled)
     printed = form if model.relative else form.times(n_pairs(target.total, model.unbiased))
     points, laplacian = points_of(data), model._laplacian(data)

@@ -62,15 +62,15 @@ class Batches:
         return [found for found in own if found is not None]
 
     def rows(self, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A few rows X, their target and masses, with the sums of all."""
+        """A few rows X, their target and weights, with the sums of all."""
         found = [matched_rows(sums) for sums in self._present]
         X = np.vstack([points for points, _ in found])
-        mass = np.concatenate([masses for _, masses in found])
+        weight = np.concatenate([weights for _, weights in found])
         if self.classes is None:
             y = X[:, n_features:]
-            return X[:, :n_features], y[:, 0] if self.flat else y, mass
+            return X[:, :n_features], y[:, 0] if self.flat else y, weight
         present = [sums is not None for sums in self.sums]
-        return X, np.repeat(self.classes[present], [len(points) for points, _ in found]), mass
+        return X, np.repeat(self.classes[present], [len(points) for points, _ in found]), weight
 
 
 def _joined(left: RowSums | None, right: RowSums | None) -> RowSums | None:
@@ -89,16 +89,16 @@ def _varies(sums: RowSums) -> np.ndarray:
 
 
 def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
-    """Points and their masses with the number, the mean and the scatter of all rows.
+    """Points and their weights with the number, the mean and the scatter of all rows.
 
     With the covariance LLᵀ of rank r about the mean μ these are μ ± √r·l_k, k = 1, …, r, all of
-    one mass.
+    one weight.
 
     Examples
     --------
     >>> rows = np.array([[1.0], [2.0], [6.0]])
-    >>> points, masses = matched_rows(RowSums.of(rows, rows, scatter=True))
-    >>> (masses @ points).round(6), (masses @ points**2).round(6)
+    >>> points, weights = matched_rows(RowSums.of(rows, rows, scatter=True))
+    >>> (weights @ points).round(6), (weights @ points**2).round(6)
     (array([9.]), array([41.]))
     """
     sums = sums.centred()
@@ -259,7 +259,7 @@ class SumsExtractor(DependenceExtractor):
     ) -> Batches:
         """The sums of one batch."""
         name, n_rows = type(self).__name__, rows.shape[0]
-        mass = None if sample_weight is None else _read_mass(sample_weight, n_rows)
+        weight = None if sample_weight is None else _read_weight(sample_weight, n_rows)
         if earlier is None:
             labels = self._batch_labels(y)
             if labels is None and classes is not None and not self._regresses:
@@ -270,7 +270,7 @@ class SumsExtractor(DependenceExtractor):
             classes = earlier.classes
             labels = None if classes is None else read_target(y, is_part=True).values
         if labels is None:
-            return self._batch_of_numbers(rows, y, mass, earlier)
+            return self._batch_of_numbers(rows, y, weight, earlier)
         labels = np.ravel(labels)
         require_equal_length(n_rows, len(labels))
         unseen = np.setdiff1d(labels, classes)
@@ -279,11 +279,11 @@ class SumsExtractor(DependenceExtractor):
                 f"y of {name} has the class {unseen.tolist()[0]!r}, which the first batch did not "
                 "have: pass all classes to the first call of partial_fit, classes=…."
             )
-        parts = (_sums(rows, labels == label, mass) for label in classes.tolist())
+        parts = (_sums(rows, labels == label, weight) for label in classes.tolist())
         return Batches(classes, tuple(parts), flat=True)
 
     def _batch_of_numbers(
-        self, rows: Any, y: Any, mass: np.ndarray | None, earlier: Batches | None
+        self, rows: Any, y: Any, weight: np.ndarray | None, earlier: Batches | None
     ) -> Batches:
         why = self._why_numbers_do_not_add
         if why is not None:
@@ -297,15 +297,15 @@ class SumsExtractor(DependenceExtractor):
         if known is not None and len(known.sum_x) != both.shape[1]:
             raise ValueError("y has a different number of columns than in the first batch.")
         every = np.ones(len(both), dtype=bool)
-        return Batches(None, (_sums(both, every, mass), _sums(rows, every, mass)), flat)
+        return Batches(None, (_sums(both, every, weight), _sums(rows, every, weight)), flat)
 
     def _learn_batches(self, batches: Batches) -> None:
         """Fit to a few rows with the sums of all."""
         names = getattr(self, "feature_names_in_", None)
-        X, y, mass = batches.rows(self.n_features_in_)
+        X, y, weight = batches.rows(self.n_features_in_)
         self._lean = batches.lean  # that of the few rows is another
         try:
-            self._fit(X, y, weighed=Weighed(mass, None))
+            self._fit(X, y, weighed=Weighed(weight, None))
         finally:
             del self._lean
         if names is not None:
@@ -313,26 +313,26 @@ class SumsExtractor(DependenceExtractor):
             self.coordinate_names_ = coordinate_names(self)
 
 
-def _sums(rows: Any, chosen: np.ndarray, mass: np.ndarray | None) -> RowSums | None:
-    """Sums over some rows, those of no mass left out."""
-    chosen = chosen if mass is None else chosen & (mass > 0)
+def _sums(rows: Any, chosen: np.ndarray, weight: np.ndarray | None) -> RowSums | None:
+    """Sums over some rows, those of no weight left out."""
+    chosen = chosen if weight is None else chosen & (weight > 0)
     if not chosen.any():
         return None
     phi = rows[chosen]
-    own = None if mass is None else mass[chosen]
+    own = None if weight is None else weight[chosen]
     nothing = np.zeros((phi.shape[0], 0))
     summation = Summation(origin_of(phi), np.zeros(0), scatter=True)
     phi = phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
-    summation.add(Aligned(phi, nothing, mass=own))
+    summation.add(Aligned(phi, nothing, weight=own))
     return summation.result()
 
 
-def _read_mass(sample_weight: Any, n_rows: int) -> np.ndarray:
+def _read_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Weights of the rows of a batch; all of them may be zero."""
-    mass = np.asarray(sample_weight, dtype=np.float64)
-    if mass.shape != (n_rows,) or not (np.isfinite(mass).all() and (mass >= 0).all()):
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError(f"sample_weight must hold {counted(n_rows, 'number')}, each at least 0.")
-    return mass
+    return weight
 
 
 def _reads_classes(target_kernel: Any) -> bool:

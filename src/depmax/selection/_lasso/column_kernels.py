@@ -84,7 +84,7 @@ class ColumnKernels:
     parts: tuple[Part, ...]
     n_samples: int
     n_features: int
-    mass: np.ndarray | None = None  # how many rows each stands for
+    weight: np.ndarray | None = None  # how many rows each stands for
 
     def take(self, columns: np.ndarray) -> tuple[Part, ...]:
         """Parts that hold these columns only; their ``columns`` are positions in the selection."""
@@ -106,7 +106,7 @@ def column_kernels(
     categories: Categories,
     recipe: Kernel,
     choose: Choose | None = None,
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> ColumnKernels:
     """Standardise the numbers in X and give every column its kernel.
 
@@ -120,7 +120,7 @@ def column_kernels(
         Of one standardised column. A policy such as "median" is resolved for each.
     choose : callable, optional
         What the policy "maximize" asks.
-    mass : ndarray of shape (n_samples,), optional
+    weight : ndarray of shape (n_samples,), optional
         How many rows each stands for.
 
     Examples
@@ -135,11 +135,13 @@ def column_kernels(
     numeric = np.setdiff1d(np.arange(d), named)
     parts: list[Part] = []
     if len(numeric):
-        parts += _numeric_parts(numeric, standardised(X[:, numeric], mass), recipe, choose, mass)
+        parts += _numeric_parts(
+            numeric, standardised(X[:, numeric], weight), recipe, choose, weight
+        )
     if len(named):
         codes = X[:, named].astype(np.float64)
         parts.append(Part(named, codes, Delta(), invariant=True))  # codes are equal or not
-    return ColumnKernels(tuple(parts), m, d, mass)
+    return ColumnKernels(tuple(parts), m, d, weight)
 
 
 def _numeric_parts(
@@ -147,12 +149,12 @@ def _numeric_parts(
     values: np.ndarray,
     recipe: Kernel,
     choose: Choose | None,
-    mass: np.ndarray | None,
+    weight: np.ndarray | None,
 ) -> list[Part]:
     invariant = recipe.capabilities.stationary
     if invariant and recipe.is_resolved:
         return [Part(columns, values, recipe, True)]
-    resolved = [recipe.resolve(values[:, [j]], choose, mass) for j in range(len(columns))]
+    resolved = [recipe.resolve(values[:, [j]], choose, weight) for j in range(len(columns))]
     if invariant and "bandwidth" in recipe.get_params(deep=False):
         # A bandwidth is a length scale: dividing the column by it is the same, up to a factor
         # that the normalisation of each kernel matrix removes.
@@ -166,10 +168,10 @@ def _bandwidth(kernel: Any) -> float:
     return kernel._width()
 
 
-def standardised(X: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+def standardised(X: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Columns in float64 with mean 0 and standard deviation 1; constants become 0.
 
-    A row counts as often as its mass says.
+    A row counts as often as its weight says.
 
     Examples
     --------
@@ -180,8 +182,8 @@ def standardised(X: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
     values = X.astype(np.float64)
     largest = np.abs(values).max(axis=0)
     values /= np.where(largest > 0, largest, 1.0)  # so that no square overflows
-    values -= np.average(values, axis=0, weights=mass)
-    spread = np.sqrt(np.average(values**2, axis=0, weights=mass))
+    values -= np.average(values, axis=0, weights=weight)
+    spread = np.sqrt(np.average(values**2, axis=0, weights=weight))
     constant = spread <= NOISE * np.finfo(X.dtype).eps
     values /= np.where(constant, 1.0, spread)
     values[:, constant] = 0.0
@@ -324,12 +326,12 @@ def factor_design(
 ) -> FactorDesign | None:
     """Design from factors, or None if a column's kernel matrix has no small rank."""
     psi = target_factor(target)
-    m, mass = columns.n_samples, columns.mass
+    m, weight = columns.n_samples, columns.weight
     parts = [chunk for part in columns.parts for chunk in part.chunks(max(1, CHUNK // m))]
-    first = _factor_chunk(parts[0], rank_limit(m), mass)
+    first = _factor_chunk(parts[0], rank_limit(m), weight)
     if first is None:
         return None
-    rest = map_threads(lambda part: _factor_chunk(part, rank_limit(m), mass), parts[1:], n_jobs)
+    rest = map_threads(lambda part: _factor_chunk(part, rank_limit(m), weight), parts[1:], n_jobs)
     chunks = [chunk for chunk in [first, *rest] if chunk is not None]
     if len(chunks) < len(parts):
         return None
@@ -342,8 +344,8 @@ def target_factor(target: Sample) -> np.ndarray:
         psi = target.centred_coordinates()
     else:
         psi = np.asarray(factor_to(target, PIVOT_TOLERANCE).factor, dtype=np.float64)
-    trace = target.n_samples * float(np.average(target.diag(), weights=target.mass))
-    factor = normalised_factor(_counted(psi.T, target.mass), trace)
+    trace = target.n_samples * float(np.average(target.diag(), weights=target.weight))
+    factor = normalised_factor(_counted(psi.T, target.weight), trace)
     if not factor.any():
         raise ValueError(
             "y is constant as its kernel sees it: nothing can depend on it. Check y, or pass "
@@ -371,20 +373,20 @@ def normalised_factor(factor: np.ndarray, trace: float) -> np.ndarray:
     return (vectors[:, kept].T @ factor) / np.sqrt(norm)
 
 
-def _counted(factor: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
-    """A factor of shape (r, m), centred; with masses w, its columns times √w."""
-    if mass is None:
+def _counted(factor: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """A factor of shape (r, m), centred; with weights w, its columns times √w."""
+    if weight is None:
         return factor - factor.mean(axis=1, keepdims=True)
-    return (factor - (factor @ mass / mass.sum())[:, np.newaxis]) * np.sqrt(mass)
+    return (factor - (factor @ weight / weight.sum())[:, np.newaxis]) * np.sqrt(weight)
 
 
-def _factor_chunk(part: Part, limit: int, mass: np.ndarray | None) -> FactorChunk | None:
+def _factor_chunk(part: Part, limit: int, weight: np.ndarray | None) -> FactorChunk | None:
     pivoted = pivoted_factors(part, limit)
     if pivoted is None:
         return None
     traces = part.diagonals().sum(axis=1)
     factors = []
     for factor, trace in zip(pivoted, traces, strict=True):
-        factors.append(normalised_factor(_counted(factor, mass), float(trace)))
+        factors.append(normalised_factor(_counted(factor, weight), float(trace)))
     sizes = [len(factor) for factor in factors]
     return FactorChunk(part.columns, np.concatenate(factors), np.cumsum([0, *sizes[:-1]]))

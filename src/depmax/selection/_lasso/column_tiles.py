@@ -63,7 +63,7 @@ class Tile:
         return values - first - second + mean
 
 
-def tiles(size: int, mass: np.ndarray | None = None) -> list[Tile]:
+def tiles(size: int, weight: np.ndarray | None = None) -> list[Tile]:
     """All pairs i ≤ j of a block of this size, each once; rows may stand for several.
 
     Examples
@@ -71,10 +71,10 @@ def tiles(size: int, mass: np.ndarray | None = None) -> list[Tile]:
     >>> [int(tile.template.weights.sum()) for tile in tiles(40)]  # 40² in all
     [1600]
     """
-    if mass is not None:
+    if weight is not None:
         plain = tiles(size)
         return [
-            replace(each, template=each.template.counted(mass[each.left], mass[each.right]))
+            replace(each, template=each.template.counted(weight[each.left], weight[each.right]))
             for each in plain
         ]
     if size <= 2 * SIDE:
@@ -143,7 +143,7 @@ class TileDesign:
     ) -> None:
         self._columns = columns
         self._blocks = blocks
-        self._mass = columns.mass  # of all samples, in one block
+        self._weight = columns.weight  # of all samples, in one block
         self._n_jobs = n_jobs
         n_pairs = max(len(tiles(len(block))[0].template.first) for block in blocks)
         size = max(1, CACHE // n_pairs)
@@ -158,7 +158,7 @@ class TileDesign:
         self.correlations = np.empty(columns.n_features)
         self._scales = np.empty((len(blocks), columns.n_features))  # 1/‖HKH‖, 0 for constants
         found = map_threads(
-            lambda chunk: _norms(chunk, blocks, entries, columns.mass), self._chunks, n_jobs
+            lambda chunk: _norms(chunk, blocks, entries, columns.weight), self._chunks, n_jobs
         )
         for chunk, (scales, correlations) in zip(self._chunks, found, strict=True):
             self._scales[:, chunk.columns] = scales
@@ -177,7 +177,7 @@ class TileDesign:
             total = np.zeros((len(columns), len(chunk.columns)))
             for block, scales in zip(self._blocks, self._scales, strict=True):
                 cross = np.zeros_like(total)
-                for tile, left in _centred(requested, len(columns), block, self._mass):
+                for tile, left in _centred(requested, len(columns), block, self._weight):
                     cross += left.T @ _values(chunk, tile, block)
                 total += cross * scales[columns, np.newaxis] * scales[chunk.columns]
             return total / len(self._blocks)
@@ -192,17 +192,17 @@ class TileDesign:
 def _target_entries(target: Sample) -> list[np.ndarray]:
     """Centred, normalised target matrix of one block, by tiles, times the weights of the pairs."""
     gram = target.gram()
-    size, mass = len(gram), target.mass
-    root = np.ones(size) if mass is None else np.sqrt(mass)
+    size, weight = len(gram), target.weight
+    root = np.ones(size) if weight is None else np.sqrt(weight)
     raw = np.linalg.norm(gram * np.outer(root, root))
-    gram = gram - np.average(gram, axis=0, weights=mass)
-    gram -= np.average(gram, axis=1, weights=mass)[:, np.newaxis]
+    gram = gram - np.average(gram, axis=0, weights=weight)
+    gram -= np.average(gram, axis=1, weights=weight)[:, np.newaxis]
     norm = np.linalg.norm(gram * np.outer(root, root))
     gram = gram / norm if norm > CONSTANT * raw else np.zeros_like(gram)
     return [
         gram[tile.left, tile.right][tile.template.first, tile.template.second]
         * tile.template.weights
-        for tile in tiles(size, mass)
+        for tile in tiles(size, weight)
     ]
 
 
@@ -210,17 +210,17 @@ def _norms(
     chunk: Part,
     blocks: Sequence[np.ndarray],
     entries: list[list[np.ndarray]],
-    mass: np.ndarray | None,
+    weight: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """1/‖HKH‖ of each column in each block, and the mean inner products with the target."""
     count = len(chunk.columns)
     scales, correlations = np.empty((len(blocks), count)), np.zeros(count)
     for number, block in enumerate(blocks):
         size = len(block)
-        counts = np.ones(size) if mass is None else mass
+        counts = np.ones(size) if weight is None else weight
         total = float(counts.sum())
         sums, squares, cross = np.zeros((size, count)), np.zeros(count), np.zeros(count)
-        for tile, target in zip(tiles(size, mass), entries[number], strict=True):
+        for tile, target in zip(tiles(size, weight), entries[number], strict=True):
             values = _values(chunk, tile, block)
             tile.add_sums(values, sums)
             cross += target @ values
@@ -235,7 +235,7 @@ def _norms(
 
 
 def _centred(
-    parts: Sequence[Part], count: int, block: np.ndarray, mass: np.ndarray | None
+    parts: Sequence[Part], count: int, block: np.ndarray, weight: np.ndarray | None
 ) -> Iterator[tuple[Tile, np.ndarray]]:
     """Entries of HKH of these columns times the weights of the pairs, tile by tile."""
 
@@ -245,13 +245,13 @@ def _centred(
             values[:, part.columns] = _values(part, tile, block)
         return values
 
-    pieces = tiles(len(block), mass)
+    pieces = tiles(len(block), weight)
     sums = np.zeros((len(block), count))
     for tile in pieces:
         values = values_of(tile)
         tile.add_sums(values, sums)
-    means = sums / (len(block) if mass is None else mass.sum())
-    mean = np.average(means, axis=0, weights=mass)
+    means = sums / (len(block) if weight is None else weight.sum())
+    mean = np.average(means, axis=0, weights=weight)
     for tile in pieces:
         values = values if len(pieces) == 1 else values_of(tile)
         yield tile, tile.centre(values, means, mean) * tile.template.weights[:, np.newaxis]

@@ -47,7 +47,9 @@ class RidgeProblem:
     images: np.ndarray  # Ψ, shape (n_samples, n_outputs), centred, Σψ² = n_samples
     penalty: float | None = None  # ε, or None to choose
     n_landmarks: int = LANDMARKS
-    mass: np.ndarray | None = None  # w, how many rows each stands for: then Ψ is such that Σwψ² = W
+    weight: np.ndarray | None = (
+        None  # w, how many rows each stands for: then Ψ is such that Σwψ² = W
+    )
     variances: np.ndarray = field(init=False)  # of the columns
     places: np.ndarray = field(init=False)  # of the landmarks among the rows
 
@@ -58,8 +60,8 @@ class RidgeProblem:
         object.__setattr__(self, "places", np.sort(drawn[first]))
 
     def _variances(self) -> np.ndarray:
-        centred = self.X - np.average(self.X, axis=0, weights=self.mass)
-        return np.asarray(np.average(centred**2, axis=0, weights=self.mass))
+        centred = self.X - np.average(self.X, axis=0, weights=self.weight)
+        return np.asarray(np.average(centred**2, axis=0, weights=self.weight))
 
     @property
     def n_samples(self) -> int:
@@ -69,7 +71,7 @@ class RidgeProblem:
     @property
     def n_counted(self) -> float:
         """W, the rows that all stand for."""
-        return self.n_samples if self.mass is None else float(self.mass.sum())
+        return self.n_samples if self.weight is None else float(self.weight.sum())
 
     @property
     def penalties(self) -> np.ndarray:
@@ -83,15 +85,15 @@ class RidgeProblem:
 
     def counted(self, values: np.ndarray, rows: Rows) -> np.ndarray:
         """Values of some rows, of shape (n_rows, …), times what each row stands for."""
-        return values if self.mass is None else values * self.mass[rows, np.newaxis]
+        return values if self.weight is None else values * self.weight[rows, np.newaxis]
 
     def take(self, rows: np.ndarray) -> RidgeProblem:
         """The same on some of the rows."""
-        mass = None if self.mass is None else self.mass[rows]
-        images = self.images[rows] - np.average(self.images[rows], axis=0, weights=mass)
-        spread = float(np.average(np.sum(images**2, axis=1), weights=mass))
+        weight = None if self.weight is None else self.weight[rows]
+        images = self.images[rows] - np.average(self.images[rows], axis=0, weights=weight)
+        spread = float(np.average(np.sum(images**2, axis=1), weights=weight))
         images /= np.sqrt(max(spread, np.finfo(float).tiny))
-        return replace(self, X=self.X[rows], images=images, mass=mass)
+        return replace(self, X=self.X[rows], images=images, weight=weight)
 
     def regression(self, columns: np.ndarray) -> Regression:
         """The regression on these columns, for every penalty."""

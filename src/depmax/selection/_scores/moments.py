@@ -70,21 +70,21 @@ class Products:
     outputs: np.ndarray  # Σy², shape (n_outputs,)
 
     @classmethod
-    def of(cls, X: Any, target: AnyTarget, mass: np.ndarray | None = None) -> Products:
-        """Two classes are one output, more are an indicator each; a row counts by its mass."""
+    def of(cls, X: Any, target: AnyTarget, weight: np.ndarray | None = None) -> Products:
+        """Two classes are one output, more are an indicator each; a row counts by its weight."""
         if target.is_streamed:
             cross, squares, spread = X.products()
             constant = X.sums.constant
         else:
-            outputs, constant = centred_outputs(target, mass), constant_columns(X)
-            weights = np.ones(len(outputs)) if mass is None else mass
+            outputs, constant = centred_outputs(target, weight), constant_columns(X)
+            weights = np.ones(len(outputs)) if weight is None else weight
             counted = weights[:, np.newaxis] * outputs
             spread = np.einsum("ij,ij->j", outputs, counted)
             if sparse.issparse(X):
                 cross = X.T @ counted
-                squares = _mean_and_squares(X, mass)[1]
+                squares = _mean_and_squares(X, weight)[1]
             else:
-                centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=mass)
+                centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=weight)
                 cross = centred.T @ counted
                 squares = weights @ (centred * centred)
         cross[constant] = 0.0
@@ -92,10 +92,10 @@ class Products:
         return cls(cross, squares, spread)
 
 
-def _mean_and_squares(rows: Any, mass: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_squares(rows: Any, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(rows):
-        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0, weights=mass)
-        return mean, variance * (rows.shape[0] if mass is None else mass.sum())
+        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0, weights=weight)
+        return mean, variance * (rows.shape[0] if weight is None else weight.sum())
     values = np.asarray(rows, dtype=np.float64)
     mean = values.mean(axis=0)
     values = values - mean
@@ -108,12 +108,12 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
         return np.where(numerator == 0.0, 0.0, numerator / denominator)
 
 
-def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarray:
+def pearson(X: Any, target: Target, weight: np.ndarray | None = None) -> np.ndarray:
     """Sum over the outputs of the squared correlation with each column.
 
     HSIC₀ of a standardised column and a standardised output, both with the linear kernel, is
     m²/(m-1)² times it. Two classes are one output, more are an indicator each. A row counts as
-    often as its mass says.
+    often as its weight says.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarra
     >>> pearson(X, read_target([2.0, 4.0, 6.0, 8.0])).round(12)
     array([1., 0.])
     """
-    sums = Products.of(X, target, mass)
+    sums = Products.of(X, target, weight)
     cross = np.where(sums.outputs == 0.0, 0.0, sums.cross)
     return ratio(cross**2, np.outer(sums.squares, sums.outputs)).sum(axis=1)
 

@@ -8,7 +8,7 @@ from depmax.data import Target
 from depmax.data.checks import constant_columns
 
 
-def centred_outputs(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
+def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
     """Numbers in columns of mean zero, of shape (n_samples, n_outputs).
 
     Two classes are one column of -1 and +1, more are an indicator each, since classes have no
@@ -21,7 +21,7 @@ def centred_outputs(target: Target, mass: np.ndarray | None = None) -> np.ndarra
         )
     else:
         outputs = target.values
-    return outputs - np.average(outputs, axis=0, weights=mass)
+    return outputs - np.average(outputs, axis=0, weights=weight)
 
 
 def class_codes(target: Target) -> np.ndarray:
@@ -35,8 +35,8 @@ def one_dimensional(target: Target) -> np.ndarray:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def standardized(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
-    """Columns with mean 0 and variance 1, constant ones 0; a row counts by its mass.
+def standardized(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Columns with mean 0 and variance 1, constant ones 0; a row counts by its weight.
 
     Examples
     --------
@@ -44,14 +44,14 @@ def standardized(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarr
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
-    centred = values - np.average(np.asarray(values, dtype=np.float64), axis=0, weights=mass)
-    spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
+    centred = values - np.average(np.asarray(values, dtype=np.float64), axis=0, weights=weight)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=weight))
     spread[constant_columns(values)] = np.inf
     return centred / spread
 
 
-def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
-    """What is predicted: centred columns of total variance 1; a row counts by its mass.
+def target_images(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
+    """What is predicted: centred columns of total variance 1; a row counts by its weight.
 
     Examples
     --------
@@ -60,14 +60,14 @@ def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     array([-1.07, -0.53,  0.  ,  1.6 ])
     """
     several = target.kind == "multioutput"
-    values = standardized(target.values, mass) if several else centred_outputs(target, mass)
-    return images_of(values, mass)
+    values = standardized(target.values, weight) if several else centred_outputs(target, weight)
+    return images_of(values, weight)
 
 
-def images_of(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+def images_of(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Columns about their means, of total variance 1."""
-    images = values - np.average(values, axis=0, weights=mass)
-    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=mass)))
+    images = values - np.average(values, axis=0, weights=weight)
+    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=weight)))
     if not scale > 0.0:
         raise ValueError(
             "y has one class only, or one value in all rows that are searched: there is nothing to "

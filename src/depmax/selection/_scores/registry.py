@@ -47,7 +47,7 @@ class Question:
     target_kernel: KernelLike = "auto"
     alpha: float = 1.0
     groups: Any = None  # of rows that are not independent
-    mass: np.ndarray | None = None  # how many rows each stands for
+    weight: np.ndarray | None = None  # how many rows each stands for
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
     missing: Missing = "refuse"  # what missing cells say
@@ -69,7 +69,7 @@ class Question:
     @cached_property
     def side(self) -> Sample:
         """The target with its kernel, which may read y in its own way."""
-        return read_target_sample(self.y, self.target_kernel, mass=self.mass)
+        return read_target_sample(self.y, self.target_kernel, weight=self.weight)
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,13 @@ def _counted(question: Question, side: Sample) -> Any:
 
 
 def _pearson(question: Question) -> Scored:
-    if question.mass is None:
+    if question.weight is None:
         return _plain(moments.pearson)(question)
-    return Scored(moments.pearson(question.X, question.target, question.mass))
+    return Scored(moments.pearson(question.X, question.target, question.weight))
 
 
 def _hsic(question: Question) -> Scored:
-    if question.mass is not None:
+    if question.weight is not None:
         return Scored(
             kernel.weighted_hsic(
                 question.X,
@@ -300,7 +300,7 @@ def require(score: Score, question: Question) -> None:
     """Refuse a target or columns that the score has no meaning for, naming those that have."""
     n_samples = question.side.n_samples if score.target_kernel else question.target.n_samples
     require_equal_length(question.X.shape[0], n_samples)
-    total = n_samples if question.mass is None else float(question.mass.sum())
+    total = n_samples if question.weight is None else float(question.weight.sum())
     require_samples(total, unbiased=True)
     if question.is_streamed:
         _require_streamed(score)

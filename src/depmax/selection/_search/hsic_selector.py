@@ -83,14 +83,16 @@ class Observed:
             rows=None,
         )
 
-    def repeated(self, mass: np.ndarray) -> Observed:
-        """Each row as often as its mass says if all masses are whole numbers, else once.
+    def repeated(self, weight: np.ndarray) -> Observed:
+        """Each row as often as its weight says if all weights are whole numbers, else once.
 
         BAHSIC uses these to decide which columns and pairs to protect, and for nothing else.
         """
-        rows = repeated_rows(mass)
+        rows = repeated_rows(weight)
         if self.y is None:
-            return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
+            return replace(
+                self, X=self.X[rows], target=replace(self.target.take(rows), weight=None)
+            )
         y = _safe_indexing(self.y, rows)
         target = read_target_sample(y, self.target_kernel)
         return replace(self, X=self.X[rows], y=y, target=target, rows=rows)
@@ -190,20 +192,20 @@ class HSICSelector(WeightedRows, DependenceSelector):
         y: Any,
         categories: Categories,
         groups: Any = None,
-        mass: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
     ) -> Ranking:
         recipe = self._recipe()
         if has_missing(X):
             self._require_missing(X)
-        units = make_units(X, self.column_groups, categories, recipe, self.missing, mass)
+        units = make_units(X, self.column_groups, categories, recipe, self.missing, weight)
         if self._is_unsupervised():
             kernel = recipe
             if len(units.cells):
                 kernel = Neutral(recipe, Gaps.of(units.X, units.cells))
-            kernel = kernel.resolve(units.X, sample_weight=mass, n_columns=X.shape[1])
-            target = Sample(kernel, units.X, mass=mass)
+            kernel = kernel.resolve(units.X, sample_weight=weight, n_columns=X.shape[1])
+            target = Sample(kernel, units.X, weight=weight)
         else:
-            target = read_target_sample(y, self.target_kernel, mass=mass)
+            target = read_target_sample(y, self.target_kernel, weight=weight)
             require_equal_length(X.shape[0], target.n_samples)
         require_samples(target.total, unbiased=True)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
@@ -212,7 +214,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
         if groups is not None:
             exchange = as_exchange(groups)
             plan_of(exchange, X.shape[0], target.rows, X)  # refuses what cannot be, at once
-        has_pvalues = self.pvalues and mass is None and not self._is_unsupervised()
+        has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
         target_kernel = self.target_kernel
         if target.precomputed:  # row numbers can be split; a matrix would also lose columns
             y, target_kernel = target.rows, target.kernel
@@ -227,8 +229,8 @@ class HSICSelector(WeightedRows, DependenceSelector):
             self.missing,
             with_effects=has_pvalues,
         )
-        if mass is not None:
-            observed = observed.repeated(mass)
+        if weight is not None:
+            observed = observed.repeated(weight)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
@@ -382,7 +384,7 @@ def _each_alone(
     X: Any, target: Sample, categories: Categories, missing: Missing, n_jobs: int | None
 ) -> np.ndarray:
     """Dependence of every column alone, constant columns last."""
-    if target.mass is None:
+    if target.weight is None:
         found = column_scores(X, target, categories=categories, missing=missing, n_jobs=n_jobs)[0]
     else:
         found = weighted_hsic(X, target, categories=categories, n_jobs=n_jobs)

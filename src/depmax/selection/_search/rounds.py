@@ -105,8 +105,8 @@ class Blocks:
     @property
     def weights(self) -> np.ndarray:
         """Share of every block in an average over rows."""
-        mass = self.target.mass
-        every = np.ones(self.target.n_samples) if mass is None else mass
+        weight = self.target.weight
+        every = np.ones(self.target.n_samples) if weight is None else weight
         sizes = np.array([every[rows].sum() for rows in self.rows])
         return sizes / sizes.sum()
 
@@ -127,7 +127,7 @@ class Blocks:
         partial = factor_to(target, FACTOR_TOL, FACTOR_RANK)
         if partial.residual.sum() > FACTOR_TOL * partial.diagonal.sum():
             return target
-        return Sample(Linear(), np.ascontiguousarray(partial.factor), mass=target.mass)
+        return Sample(Linear(), np.ascontiguousarray(partial.factor), weight=target.weight)
 
     def _problem(self, rows: Any, columns: np.ndarray | None) -> Problem:
         weights = TargetWeights.of(self._factored.take(rows), self.unbiased)
@@ -181,8 +181,8 @@ class Setting:
 
     def _mass_of(self, rows: np.ndarray) -> np.ndarray | None:
         """What rows that a kernel is resolved on stand for: all rows, if it is fitted to them."""
-        mass = self.blocks.target.mass
-        some = None if mass is None else mass[rows]
+        weight = self.blocks.target.weight
+        some = None if weight is None else weight[rows]
         if len(rows) == self.X.shape[0] or not self.recipe.capabilities.fits_columns:
             return some
         some = np.ones(len(rows)) if some is None else some
@@ -206,12 +206,14 @@ class Setting:
         """Compare a few rows over these columns, so that what does not work fails at once."""
         self.resolve(columns)(self.X[:2][:, columns])
 
-    def side(self, columns: np.ndarray, rows: np.ndarray, mass: np.ndarray | None = None) -> Sample:
+    def side(
+        self, columns: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None
+    ) -> Sample:
         """Some columns of rows with the kernel that is resolved for these columns."""
         kernel = self.resolve(columns)
         if len(self.blocks.cells):
             kernel = Neutral(kernel, Gaps.of(self.X, self.blocks.cells).among(columns))
-        return Sample(kernel, rows[:, columns], mass=mass)
+        return Sample(kernel, rows[:, columns], weight=weight)
 
     def outcome(self, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
@@ -242,7 +244,7 @@ class Setting:
             return 0.0
         rows = self.X[:, columns]
         return self.blocks.dependence(
-            Sample(self.resolve(columns), rows, mass=self.blocks.target.mass)
+            Sample(self.resolve(columns), rows, weight=self.blocks.target.weight)
         )
 
     def _kernel_of_candidates(self, change: Change) -> Kernel:
@@ -262,7 +264,7 @@ class Setting:
         """
         numbers, _ = self._sample
         target = self.blocks.target.take(numbers)
-        side = self.side(columns, self.X[numbers], target.mass)
+        side = self.side(columns, self.X[numbers], target.weight)
         own, of_target, cross = self_and_cross_terms(side, target)
         return cosine(cross.hsic(), own.hsic(), of_target.hsic())
 

@@ -77,7 +77,7 @@ def make_units(
     categories: Categories,
     kernel: Kernel,
     missing: Missing = "refuse",
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Units:
     """Units of a matrix with optional groups (one label per column) and categorical columns.
 
@@ -88,7 +88,7 @@ def make_units(
     n_features = X.shape[1]
     scaled = kernel.capabilities.joins_categories == "distance"
     tells_gaps = missing == "level" and has_missing(X)
-    expanded, places = _expand(X, categories, scaled, tells_gaps, mass)
+    expanded, places = _expand(X, categories, scaled, tells_gaps, weight)
     if column_groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
@@ -130,7 +130,7 @@ def _groups(column_groups: Any, n_features: int) -> list[np.ndarray]:
 
 
 def _expand(
-    X: Any, categories: Categories, scaled: bool, tells_gaps: bool, mass: np.ndarray | None
+    X: Any, categories: Categories, scaled: bool, tells_gaps: bool, weight: np.ndarray | None
 ) -> tuple[Any, list[np.ndarray]]:
     """Replace categorical columns by indicators, and say where each input column went."""
     if not categories and not tells_gaps:
@@ -138,7 +138,7 @@ def _expand(
     scales = dict.fromkeys(categories, 1.0)
     numeric = [column for column in range(X.shape[1]) if column not in categories]
     if scaled:
-        found = indicator_scales(X, numeric, list(categories), mass)
+        found = indicator_scales(X, numeric, list(categories), weight)
         scales = dict(zip(categories, found.tolist(), strict=True))
     blocks, places, start = [], [], 0
     for column in range(X.shape[1]):

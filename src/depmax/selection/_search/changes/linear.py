@@ -32,7 +32,7 @@ def column_shares(problem: Problem) -> np.ndarray:
 def _coordinates(problem: Problem) -> np.ndarray | None:
     """Centred coordinates of the target, if it has few and every row counts once."""
     side = problem.weights.side
-    return side.centred_coordinates() if side.is_narrow and side.mass is None else None
+    return side.centred_coordinates() if side.is_narrow and side.weight is None else None
 
 
 def _from_coordinates(X: Any, psi: np.ndarray, unbiased: bool) -> np.ndarray:

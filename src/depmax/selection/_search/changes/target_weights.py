@@ -33,7 +33,7 @@ class TargetWeights:
         """Weights of a target; one visit to the rows of its kernel matrix."""
         side = target.near_origin()
         m, sums = side.total, _row_sums(side, unbiased)
-        total = float(sums.sum() if side.mass is None else side.mass @ sums)
+        total = float(sums.sum() if side.weight is None else side.weight @ sums)
         if unbiased:
             constant = total / ((m - 1) * (m - 2))
             return cls(side, sums / (m - 2), constant, 1.0 / (m * (m - 3)), unbiased)
@@ -58,7 +58,7 @@ class TargetWeights:
         if self._products is not None:
             first, second = self._products
             return np.asarray(first[rows] @ second[later].T)
-        values = _values(self.side, rows, self.unbiased and self.side.mass is None)
+        values = _values(self.side, rows, self.unbiased and self.side.weight is None)
         values -= self.means[rows, np.newaxis]
         values -= self.means[np.newaxis, later]
         values += self.constant
@@ -69,14 +69,14 @@ class TargetWeights:
 
         Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
         """
-        later, mass = slice(rows.start, None), self.side.mass
+        later, weight = slice(rows.start, None), self.side.weight
         weights = self._centred(rows, later)
         square = weights[:, : len(weights)]
-        if mass is not None:
-            weights *= mass[rows, np.newaxis] * mass[later]
+        if weight is not None:
+            weights *= weight[rows, np.newaxis] * weight[later]
             if self.unbiased:
                 own = np.arange(len(square))
-                square[own, own] *= (mass[rows] - 1.0) / mass[rows]
+                square[own, own] *= (weight[rows] - 1.0) / weight[rows]
         elif self.unbiased:
             np.fill_diagonal(square, 0.0)
         weights *= 2.0 * self.scale
@@ -94,17 +94,17 @@ class TargetWeights:
 
 def _row_sums(side: Sample, unbiased: bool) -> np.ndarray:
     """L̃1 (unbiased) or L1, over all copies of rows that stand for several."""
-    mass, sums = side.mass, np.zeros(side.n_samples)
+    weight, sums = side.weight, np.zeros(side.n_samples)
     if _has_coordinates(side):
         phi = side.rows
-        sums = phi @ (phi.sum(axis=0) if mass is None else mass @ phi)
+        sums = phi @ (phi.sum(axis=0) if weight is None else weight @ phi)
         return sums - side.diag() if unbiased else sums
     for rows in slices(side.n_samples, STRIP):
-        values = _values(side, rows, unbiased and mass is None)
+        values = _values(side, rows, unbiased and weight is None)
         later = values[:, len(values) :]  # L is symmetric
-        sums[rows] += values.sum(axis=1) if mass is None else values @ mass[rows.start :]
-        sums[rows.stop :] += later.sum(axis=0) if mass is None else mass[rows] @ later
-    return sums - side.diag() if unbiased and mass is not None else sums
+        sums[rows] += values.sum(axis=1) if weight is None else values @ weight[rows.start :]
+        sums[rows.stop :] += later.sum(axis=0) if weight is None else weight[rows] @ later
+    return sums - side.diag() if unbiased and weight is not None else sums
 
 
 def _has_coordinates(side: Sample) -> bool:
