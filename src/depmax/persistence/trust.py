@@ -87,8 +87,10 @@ _TRUSTED = {
     "depmax.selection.hsic_lasso": ("HSICLasso",),
     "depmax.selection.kernel_ridge_elimination": ("KernelRidgeElimination",),
     "depmax.selection.knockoffs": ("Knockoffs",),
+    "depmax.selection.r2w2": ("R2W2",),
     "depmax.selection.relief": ("Relief",),
     "depmax.selection.unconfounded": ("Unconfounded",),
+    "depmax.selection.zero_norm_svm": ("ZeroNormSVM",),
     # what stands around a method of depmax, and the methods that it is compared with
     "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),
     "sklearn.compose._target": ("TransformedTargetRegressor",),
