@@ -109,7 +109,7 @@ class PairScores:
         return stacked, powers, margins.astype(np.float32)
 
     def promising(self, rows: slice, columns: slice, limit: float) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of columns (i < j) whose score may reach a limit, and their scores.
+        """Pairs of columns (i < j) whose scores reach a limit, and these scores.
 
         A score is at most the squared covariance over the variance of independent rows: products
         in single precision leave few pairs, whose scores are then found one by one.
@@ -139,7 +139,8 @@ class PairScores:
         scores, bases = np.empty(len(pairs)), self._bases
         rows_of = bases.linear, bases.square, bases.skew, bases.curve
         scores_of_pairs(*rows_of, self._directions, pairs, scores)
-        return pairs, scores
+        reached = scores >= limit
+        return pairs[reached], scores[reached]
 
     def tile(self, rows: slice, columns: slice) -> np.ndarray:
         """Scores of the columns ``rows`` against the columns ``columns``."""
