@@ -43,7 +43,6 @@ NOT_MEASURED = {
     "DependenceSelector",
     "FeatureMap",
     "SubtreeCounts",
-    "register_fast_form",
 }
 #: Names whose entries say what they are given.
 SAID_WITH_ARGUMENTS = {"Unconfounded"}

@@ -31,8 +31,8 @@ from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear, Neutral
 from depmax.kernels.neutral import Gaps, drawn
 from depmax.selection import DependenceSelector
 from depmax.selection._ridge.gapped import GappedRidgeProblem
-from depmax.selection._search.changes import Change, Problem, changes
-from depmax.selection._search.changes.target_weights import TargetWeights
+from depmax.selection._search.changes import changes
+from depmax.selection._search.data import Change, SearchData
 from depmax.testing import check_kernel
 from tests.contracts.discovery import classes
 
@@ -150,8 +150,9 @@ def test_every_change_of_columns_equals_its_definition(
     kernel: Kernel, joins: bool, unbiased: bool
 ) -> None:
     rows = _together()
-    weights = TargetWeights.of(Sample(Gaussian(1.0), y[:, np.newaxis]), unbiased)
-    problem = Problem(rows, weights, cells=[np.array(cell) for cell in CELLS])
+    cells = [np.array(cell) for cell in CELLS]
+    target = Sample(Gaussian(1.0), y[:, np.newaxis])
+    problem = SearchData.of(rows, target, unbiased, cells=cells)
     units = [np.array(unit) for unit in ([1, 4], [2], [3])]
     base = np.array([0, 5])
     if not joins:
@@ -163,7 +164,8 @@ def test_every_change_of_columns_equals_its_definition(
             return 0.0
         cells = [cell for cell in [*CELLS, [5]] if cell[0] in columns]
         K = slow_gram(kernel, rows, cells)
-        return sum(weights.dot(K[part, part.start :], part) for part in weights.strips())
+        strips = [(problem.strip(part), K[part, part.start :]) for part in problem.strips()]
+        return sum(float(np.vdot(M, values)) for M, values in strips)
 
     found = changes(problem, kernel, change)
     assert found.value == pytest.approx(slow(base), abs=1e-12)

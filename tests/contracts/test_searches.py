@@ -48,9 +48,8 @@ from depmax.maps import (
     SubtreeCounts,
 )
 from depmax.maps.feature_map import FeatureMap
-from depmax.selection._search.changes import Change, Outcome, Problem, changes
-from depmax.selection._search.changes.target_weights import TargetWeights
-from depmax.selection._search.rounds import Blocks
+from depmax.selection._search import search as search_module
+from depmax.selection._search.search import Search
 from tests.contracts.discovery import classes
 from tests.dependence.oracles import dense_hsic
 
@@ -362,16 +361,13 @@ def test_blocks_equal_exact_targets_and_all_columns(
         selector = estimator(2, block_size=20, pvalues=False, **options)
         return selector.fit(table, y, **fit)
 
-    def exact(blocks: Blocks, kernel: Kernel, change: Change) -> list[Outcome]:
-        def problem(rows: np.ndarray) -> Problem:
-            weights = TargetWeights.of(blocks.target.take(rows), blocks.unbiased)
-            cells = [c for c in blocks.cells if np.isnan(blocks.X[np.ix_(rows, c)]).any()]
-            return Problem(blocks.X[rows], weights, blocks.dtype, 1, cells)
-
-        return [changes(problem(rows), kernel, change) for rows in blocks.rows]
-
+    monkeypatch.setattr(search_module, "KEPT", 0)  # blocks are made anew in every round,
     found = search()
-    monkeypatch.setattr(Blocks, "outcomes", exact)
+    monkeypatch.setattr(search_module, "KEPT", 10**9)  # or kept,
+    kept = search()
+    np.testing.assert_array_equal(kept.ranking_, found.ranking_)
+    np.testing.assert_allclose(kept.path_, found.path_, rtol=1e-6, atol=1e-9)
+    monkeypatch.setattr(Search, "_factored", property(lambda search: search.target))
     expected = search()
     np.testing.assert_array_equal(found.ranking_, expected.ranking_)
     np.testing.assert_allclose(found.path_, expected.path_, rtol=1e-6, atol=1e-9)

@@ -236,7 +236,7 @@ def _require_same_search(found: Any, expected: Any) -> None:
 def test_searches_take_the_rows_that_they_say(
     name: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hsic_selector, "STREAM_ROWS", 500)
+    monkeypatch.setattr(hsic_selector, "MOST_ROWS", 500)
     columns = NAMES[:5] if source == "dask array" else NAMES
     X, y = TABLE[columns], TABLE["many"]
     rows = some_rows(ROWS, 500)

@@ -48,7 +48,6 @@ PARAMETERS_ELSEWHERE = {
     "depmax.kernels.Product",
     "depmax.kernels.Scaled",
     "depmax.kernels.Sum",
-    "depmax.register_fast_form",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,19 +20,11 @@ from depmax.kernels import (
     Polynomial,
     Subset,
 )
-from depmax.selection import FastForm, Outcome, register_fast_form
-from depmax.selection._search.changes import (
-    Change,
-    Problem,
-    changes,
-    entries,
-    factors,
-    powers,
-    target_weights,
-)
-from depmax.selection._search.changes import problem as weights_module
-from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.changes.target_weights import TargetWeights
+from depmax.selection._search import changes as changes_module
+from depmax.selection._search import data as data_module
+from depmax.selection._search import squares
+from depmax.selection._search.changes import changes, column_shares
+from depmax.selection._search.data import Change, SearchData
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))
@@ -56,8 +50,10 @@ KERNELS = [
 ]
 
 
-def _problem(y: np.ndarray, unbiased: bool, dtype: type = np.float64) -> Problem:
-    return Problem(X, TargetWeights.of(read_target_sample(y, "auto"), unbiased), np.dtype(dtype))
+def _data(
+    y: np.ndarray, unbiased: bool, table: Any = X, dtype: type = np.float64, n_jobs: int = 1
+) -> SearchData:
+    return SearchData.of(table, read_target_sample(y, "auto"), unbiased, dtype, n_jobs)
 
 
 def _change(joins: bool, grouped: bool | str) -> Change:
@@ -79,7 +75,7 @@ def test_scores_equal_the_kernel_of_the_remaining_columns(
     kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool | str
 ) -> None:
     y, change = TARGETS[kind], _change(joins, grouped)
-    outcome = changes(_problem(y, unbiased), kernel, change)
+    outcome = changes(_data(y, unbiased), kernel, change)
     expected = np.array(
         [
             hsic(X[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased)
@@ -98,13 +94,13 @@ def test_single_precision_ranks_alike_within_its_bound(
 ) -> None:
     wide = rng.normal(size=(200, 300))
     y = (wide[:, 0] + wide[:, 1] > 0).astype(int)
-    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     base = np.arange(300) if not joins else np.arange(100)
     units = [np.array([j]) for j in (range(300) if not joins else range(100, 300))]
     change = Change(base, units, joins)
     kernel = Gaussian(np.sqrt(300))
-    double = changes(Problem(wide, target), kernel, change)
-    single = changes(Problem(wide, target, np.dtype(np.float32)), kernel, change)
+    target = _data(y, True, wide)
+    double = changes(target, kernel, change)
+    single = changes(_data(y, True, wide, np.float32), kernel, change)
     spread = double.scores.std()
     assert np.abs(single.scores - double.scores).max() < 1e-4 * spread
     np.testing.assert_array_equal(np.argsort(single.scores), np.argsort(double.scores))
@@ -122,31 +118,32 @@ def test_what_the_series_neglects_stays_within_the_bound(
     precision: float, unbiased: bool, joins: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few terms are made, and whether the first form is carried along or not."""
-    problem, change = _problem(TARGETS["numbers"], unbiased), _change(joins, False)
+    problem, change = _data(TARGETS["numbers"], unbiased), _change(joins, False)
     kernel = Gaussian(12.0)
     exact = changes(problem, kernel, change)
-    monkeypatch.setitem(powers.PRECISION, "d", precision)
+    monkeypatch.setitem(squares.PRECISION, "d", precision)
     few = changes(problem, kernel, change)
-    assert 0.0 < np.abs(few.scores - exact.scores).max() <= few.error * size(problem.weights)
+    assert 0.0 < np.abs(few.scores - exact.scores).max() <= few.error * size(problem)
 
 
 def test_the_precisions_above_meet_every_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     found: set[int] = set()
     for precision in PRECISIONS:
-        monkeypatch.setitem(powers.PRECISION, "d", precision)
-        problem = _problem(TARGETS["numbers"], True)
-        found |= set(powers.Series.of(problem, np.arange(8), 0.5 / 12.0**2).needed.tolist())
+        monkeypatch.setitem(squares.PRECISION, "d", precision)
+        problem = _data(TARGETS["numbers"], True)
+        series = squares.Series.of(problem, np.arange(8), np.arange(8), 0.5 / 12.0**2)
+        found |= set(series.needed.tolist())
     assert found >= {1, 2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("size", [3, 17, 1000])
 def test_strips_of_any_height_and_threads_agree(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     change = _change(joins=False, grouped=False)
-    expected = changes(_problem(TARGETS["many"], True), Gaussian(2.0), change).scores
-    monkeypatch.setattr(target_weights, "STRIP", size)
-    problem = _problem(TARGETS["many"], True)
+    expected = changes(_data(TARGETS["many"], True), Gaussian(2.0), change).scores
+    monkeypatch.setattr(data_module, "STRIP", size)
+    problem = _data(TARGETS["many"], True)
     np.testing.assert_allclose(changes(problem, Gaussian(2.0), change).scores, expected, rtol=1e-10)
-    threaded = Problem(problem.X, problem.weights, problem.dtype, n_jobs=2)
+    threaded = _data(TARGETS["many"], True, n_jobs=2)
     np.testing.assert_allclose(
         changes(threaded, Gaussian(2.0), change).scores, expected, rtol=1e-10
     )
@@ -168,9 +165,8 @@ def test_two_values_are_scored_exactly(
     table[:, 5] = 5.0 * table[:, 5] - 2.0
     table[:, 7] = 3.0
     y, change = TARGETS["numbers"], _change(joins, False)
-    target = TargetWeights.of(read_target_sample(y, "auto"), unbiased)
     kernel = Gaussian(bandwidth)
-    found = changes(Problem(table, target, np.dtype(dtype)), kernel, change).scores
+    found = changes(_data(y, unbiased, table, dtype), kernel, change).scores
     expected = np.array(
         [
             hsic(table[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased)
@@ -186,10 +182,9 @@ def test_long_tails_do_not_overflow() -> None:
     tailed = X.copy()
     tailed[0, 3] = 50.0 * X[:, 3].std()
     y = TARGETS["classes"]
-    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     for kernel in (Gaussian(1.0), Laplace(0.05)):
         change = _change(joins=False, grouped=False)
-        outcome = changes(Problem(tailed, target), kernel, change)
+        outcome = changes(_data(y, True, tailed), kernel, change)
         expected = [hsic(tailed[:, change.after(unit)], y, kernel=kernel) for unit in change.units]
         np.testing.assert_allclose(outcome.scores, expected, atol=1e-12)
 
@@ -209,13 +204,13 @@ def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
     rng: np.random.Generator,
 ) -> None:
     """Equal rows, rows that differ in one column only, a far column and a far row."""
-    monkeypatch.setattr(entries, "TILE", tile)
+    monkeypatch.setattr(changes_module, "TILE", tile)
     levels = rng.integers(0, 2, size=(60, 8)) / 3.0 + 1000.1
     levels[7] = levels[3]
     levels[8] = levels[3] + np.array([1e-3, 0, 0, 0, 0, 0, 0, 1e4])
-    target = TargetWeights.of(read_target_sample(TARGETS["many"], "auto"), unbiased)
+    target = _data(TARGETS["many"], unbiased, levels)
     change = _change(joins, grouped)
-    outcome = changes(Problem(levels, target), kernel, change)
+    outcome = changes(target, kernel, change)
     M = sum_of_strips(target)
     expected = [(M * exact(kernel, levels[:, change.after(unit)])).sum() for unit in change.units]
     scale = np.abs(expected).max()
@@ -224,13 +219,13 @@ def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
     assert outcome.value == pytest.approx(before, rel=1e-8, abs=1e-8 * scale)
 
 
-def size(target: TargetWeights) -> float:
+def size(target: SearchData) -> float:
     """Largest Σ M∘R over matrices R of root mean square 1: m ‖M‖_F."""
     M = sum_of_strips(target)
     return target.n_samples * float(np.linalg.norm(0.5 * (M + M.T)))
 
 
-def sum_of_strips(target: TargetWeights) -> np.ndarray:
+def sum_of_strips(target: SearchData) -> np.ndarray:
     """All weights of pairs as one matrix with the same sums against symmetric ones."""
     M = np.zeros((target.n_samples, target.n_samples))
     for rows in target.strips():
@@ -265,11 +260,10 @@ def test_categories_equal_the_kernel_of_the_remaining_columns(
     kernel: Kernel, kind: str, unbiased: bool, joins: bool
 ) -> None:
     y = TARGETS[kind]
-    target = TargetWeights.of(read_target_sample(y, "auto"), unbiased)
     base = np.array([1, 4, 5]) if joins else np.arange(TABLE.shape[1])
     units = [unit for unit in UNITS if not (joins and np.isin(unit, base).any())]
     change = Change(base, units, joins)
-    outcome = changes(Problem(TABLE, target), kernel, change)
+    outcome = changes(_data(y, unbiased, TABLE), kernel, change)
     expected = [
         hsic(TABLE[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased) for unit in units
     ]
@@ -278,34 +272,14 @@ def test_categories_equal_the_kernel_of_the_remaining_columns(
 
 
 def test_categories_are_scored_by_their_levels_unless_these_are_many_or_far() -> None:
-    target = TargetWeights.of(read_target_sample(TARGETS["many"], "auto"), True)
-    problem = Problem(TABLE, target)
+    y, takes = TARGETS["many"], squares.takes_squares
     change = Change(np.arange(TABLE.shape[1]), UNITS, joins=False)
-    assert factors.LEVELS.takes(problem, Gaussian(1.5), change).tolist() == [True] * 4 + [False]
-    assert not factors.LEVELS.takes(problem, Gaussian(0.1), change).any()
-    assert not factors.LEVELS.suits(Gaussian(1.0) + Laplace(1.0))
-    wide = Problem(np.repeat(np.arange(300.0)[:, np.newaxis], 2, axis=1), target)
+    data = _data(y, True, TABLE)
+    assert takes(data, Gaussian(1.5), change).tolist() == [True] * 4 + [False]
+    assert not takes(data, Gaussian(0.1), change).any()
+    wide = _data(np.arange(300) % 2, True, np.repeat(np.arange(300.0)[:, np.newaxis], 2, axis=1))
     pair = Change(np.arange(2), [np.arange(2)], joins=False)
-    assert not factors.LEVELS.takes(wide, Gaussian(1000.0), pair).any()
-
-
-def test_a_kernel_brings_its_own_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest form scores the units that it takes, older ones the rest."""
-
-    def sevens(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
-        return Outcome(1.0, np.full(len(change.units), 7.0))
-
-    def is_first(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
-        return np.array([unit[0] == 0 for unit in change.units])
-
-    monkeypatch.setattr(weights_module, "_FORMS", list(weights_module._FORMS))
-    problem, change = _problem(TARGETS["many"], True), _change(joins=False, grouped=False)
-    before = changes(problem, Gaussian(2.5), change)
-    register_fast_form(FastForm(lambda kernel: kernel.capabilities.radial, sevens, is_first))
-    after = changes(problem, Gaussian(2.5), change)
-    assert (after.value, after.scores[0]) == (1.0, 7.0)
-    np.testing.assert_allclose(after.scores[1:], before.scores[1:], rtol=1e-12)
-    assert changes(problem, Linear(), change).scores[0] != 7.0  # whose form suits no other kernel
+    assert not takes(wide, Gaussian(1000.0), pair).any()
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
@@ -314,9 +288,10 @@ def test_sparse_shares_equal_dense_ones(
     kind: str, unbiased: bool, rng: np.random.Generator
 ) -> None:
     counts = rng.poisson(0.5, size=(60, 10)).astype(float)
-    target = TargetWeights.of(read_target_sample(TARGETS[kind], "auto"), unbiased)
-    dense = column_shares(Problem(counts, target))
-    np.testing.assert_allclose(column_shares(Problem(sparse.csr_matrix(counts), target)), dense)
+    y = TARGETS[kind]
+    dense = column_shares(_data(y, unbiased, counts))
+    found = column_shares(_data(y, unbiased, sparse.csr_matrix(counts)))
+    np.testing.assert_allclose(found, dense)
     expected = [
         hsic(counts[:, [j]], TARGETS[kind], kernel="linear", unbiased=unbiased) for j in range(10)
     ]

@@ -1,7 +1,6 @@
 """Selectors: one search over columns per file."""
 
 from depmax.data.stream import SampledRowsWarning
-from depmax.selection._search.changes import FastForm, Outcome, register_fast_form
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
@@ -21,16 +20,13 @@ __all__ = [
     "R2W2",
     "DependenceFilter",
     "DependenceSelector",
-    "FastForm",
     "HSICLasso",
     "KernelRidgeElimination",
     "Knockoffs",
     "NoDependenceWarning",
-    "Outcome",
     "Ranking",
     "Relief",
     "SampledRowsWarning",
     "Unconfounded",
     "ZeroNormSVM",
-    "register_fast_form",
 ]

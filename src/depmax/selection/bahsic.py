@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,8 +12,7 @@ from depmax.data.checks import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.protection import Protection
-from depmax.selection._search.rounds import SearchResult, Setting, backward
-from depmax.selection._search.units import Units
+from depmax.selection._search.search import Search, SearchResult
 
 
 class BAHSIC(HSICSelector):
@@ -60,7 +60,9 @@ class BAHSIC(HSICSelector):
         with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows, in time linear in the rows. None
-        uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond.
+        uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond,
+        of at most 100,000 rows: of more, as many are drawn with a fixed seed, for p-values too,
+        with a :class:`depmax.SampledRowsWarning` (not with a linear kernel, which is fast).
     precision : {"auto", "single", "double"}, default="auto"
         Precision of the matrix products; "auto" is single for large problems and for float32 data.
     missing : {"neutral", "level", "refuse"}, default="neutral"
@@ -140,10 +142,25 @@ class BAHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(
-        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
-    ) -> SearchResult:
-        if self.interactions is None or self._is_unsupervised():
-            return backward(setting, candidates.tolist())
-        protection = Protection.of(setting, units, candidates, observed)
-        return backward(setting, candidates.tolist(), protection.may_leave)
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+        """Round by round, drop the units whose loss leaves most dependence, of those that may."""
+        may_leave: Callable[[list[int]], list[int]] = list
+        if self.interactions == "auto" and not self._is_unsupervised():
+            may_leave = Protection.of(search, candidates, observed).may_leave
+        scores, path = np.zeros(len(search.units.columns)), []
+        worst_first: list[int] = []
+        while len(candidates) > 1:
+            value, left = search.without_each(candidates)
+            path.append((search.n_inputs(search.columns(candidates)), value))
+            search.report(*path[-1])
+            scores[candidates] = left
+            free = np.array(may_leave(candidates.tolist()))
+            count = min(search.n_decided(len(candidates)), len(candidates) - 1)
+            leaving = free[np.lexsort((-free, -scores[free]))[:count]]  # of equals, the later one
+            scores[leaving] = value - scores[leaving]
+            worst_first += leaving.tolist()
+            candidates = candidates[~np.isin(candidates, leaving)]
+        scores[candidates] = value = search.value(candidates)
+        path.append((search.n_inputs(search.columns(candidates)), value))
+        order = np.array([*worst_first, *candidates.tolist()])[::-1]
+        return SearchResult(order, scores, tuple(path))

@@ -9,8 +9,7 @@ import numpy as np
 from depmax.data.checks import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import SearchResult, Setting, forward
-from depmax.selection._search.units import Units
+from depmax.selection._search.search import Search, SearchResult
 
 
 class FOHSIC(HSICSelector):
@@ -97,9 +96,30 @@ class FOHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(
-        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
-    ) -> SearchResult:
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+        """Add the units that make most dependence while at most as many columns as requested.
+
+        The best unit is chosen even if it alone has more columns. The rest is ranked as it was
+        left.
+        """
         n_features = observed.X.shape[1]
         n_requested = self._n_requested(n_features) or n_features
-        return forward(setting, candidates.tolist(), n_requested)
+        sizes = [search.n_inputs(columns) for columns in search.units.columns]
+        scores, path = np.zeros(len(sizes)), []
+        chosen: list[int] = []
+        rest, n_chosen = candidates.tolist(), 0
+        while rest and n_chosen < n_requested:
+            tried = np.sort(rest)
+            found = scores[tried] = search.with_each(chosen, tried)
+            rest = tried[np.lexsort((tried, -found))].tolist()  # best first
+            n_before = len(chosen)
+            while rest and len(chosen) < n_before + search.n_decided(len(tried)):
+                if chosen and n_chosen + sizes[rest[0]] > n_requested:
+                    break
+                n_chosen += sizes[rest[0]]
+                chosen.append(rest.pop(0))
+            if len(chosen) == n_before:  # the next best unit is too large
+                break
+            path.append((n_chosen, search.value(chosen)))
+            search.report(*path[-1])
+        return SearchResult(np.array(chosen + rest), scores, tuple(path))

@@ -25,7 +25,7 @@ from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, ranked_pairs
-from depmax.selection._search.rounds import SearchResult
+from depmax.selection._search.search import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
     split_rows,

@@ -15,7 +15,7 @@ import numpy as np
 
 from depmax._threads import map_threads
 from depmax.selection._ridge.problem import Regression, RidgeProblem
-from depmax.selection._search.rounds import SearchResult
+from depmax.selection._search.search import SearchResult
 from depmax.selection._search.units import Units, columns_of_units
 
 #: From so many units on, one leaves at a time,

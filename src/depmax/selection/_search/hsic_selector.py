@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,17 +25,15 @@ from depmax.data.checks import (
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, repeated_rows
-from depmax.data.stream import SampledRowsWarning
+from depmax.data.stream import SampledRowsWarning, some_rows
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
-from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.kernel import weighted_hsic
-from depmax.selection._search.changes import has_fast_form
-from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Blocks, SearchResult, Setting
+from depmax.selection._search.changes import column_shares, has_fast_form
+from depmax.selection._search.search import Search, SearchResult
 from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.ranking import Ranking
@@ -44,8 +41,8 @@ from depmax.selection.selector import WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
-#: Rows of a table that is read a chunk at a time that are searched, and their cells at most.
-STREAM_ROWS, STREAM_CELLS = 100_000, 10**8
+#: Rows that are searched, and cells of those of a table that is read a chunk at a time, at most.
+MOST_ROWS, MOST_CELLS = 100_000, 10**8
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -179,7 +176,7 @@ class HSICSelector(WeightedSelector):
     def _some_rows(self, inputs: Any, target: Any) -> tuple[Any, Any]:
         """Rows whose blocks are searched, drawn with a fixed seed; their cells fit in memory."""
         n_rows, n_features = inputs.shape
-        most = min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
+        most = min(MOST_ROWS, max(WHOLE_ROWS, MOST_CELLS // n_features))
         if n_rows > most:
             warn_caller(
                 f"{type(self).__name__} searches {most:,} of {n_rows:,} rows, drawn with a fixed "
@@ -207,23 +204,28 @@ class HSICSelector(WeightedSelector):
         recipe = self._recipe()
         if has_missing(X):
             self._require_missing(X)
-        units = make_units(X, self.column_groups, categories, recipe, self.missing, weight)
-        if self._is_unsupervised():
-            kernel = recipe
-            if len(units.cells):
-                kernel = Neutral(recipe, Gaps.of(units.X, units.cells))
-            kernel = kernel.resolve(units.X, sample_weight=weight, n_columns=X.shape[1])
-            target = Sample(kernel, units.X, weight=weight)
-        else:
+        target = None
+        if not self._is_unsupervised():
             target = read_target_sample(y, self.target_kernel, weight=weight)
             require_equal_length(X.shape[0], target.n_samples)
+        exchange = None if groups is None else as_exchange(groups)
+        if exchange is not None:  # refuses what cannot be, at once
+            plan_of(exchange, X.shape[0], X if target is None else target.rows, X)
+        if isinstance(self.block_size, str) and not recipe.capabilities.is_linear:
+            rows = self._rows_to_search(X.shape[0])
+            if rows is not None:
+                X, y = X[rows], None if y is None else _safe_indexing(y, rows)
+                target = None if target is None else target.take(rows)
+                exchange = None if exchange is None else exchange.take(rows)
+                weight = None if weight is None else weight[rows]
+        units = make_units(X, self.column_groups, categories, recipe, self.missing, weight)
+        if target is None:
+            kernel = Neutral(recipe, Gaps.of(units.X, units.cells)) if len(units.cells) else recipe
+            kernel = kernel.resolve(units.X, sample_weight=weight, n_columns=X.shape[1])
+            target = Sample(kernel, units.X, weight=weight)
         require_samples(target.total, unbiased=True)
-        setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
-        self._require_any_columns(setting, units)
-        exchange = None
-        if groups is not None:
-            exchange = as_exchange(groups)
-            plan_of(exchange, X.shape[0], target.rows, X)  # refuses what cannot be, at once
+        search = self._search_on(np.arange(X.shape[0]), units, target, recipe)
+        self._require_any_columns(search)
         has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
         target_kernel = self.target_kernel
         if target.precomputed:  # row numbers can be split; a matrix would also lose columns
@@ -242,86 +244,70 @@ class HSICSelector(WeightedSelector):
         if weight is not None:
             observed = observed.repeated(weight)
         with one_blas_thread(self.n_jobs):
-            result = self._decide(setting, units, observed)
+            result = self._decide(search, observed)
         self.target_kernel_ = target.kernel
-        self.pvalues_adjusted_ = self.effects_ = None
-        if has_pvalues:
-            self.pvalues_adjusted_ = observed.pvalues_adjusted
-            self.effects_ = observed.effects
+        self.pvalues_adjusted_ = observed.pvalues_adjusted if has_pvalues else None
+        self.effects_ = observed.effects if has_pvalues else None
         n_significant = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, recipe, observed)
             n_significant = units.n_inputs(result.order[:kept])
         return ranking_of(result, units, X, target, self, n_significant)
 
-    def _decide(self, setting: Setting, units: Units, observed: Observed) -> SearchResult:
-        """Order all units by their shares or by the search, those without information last."""
-        if setting.recipe.capabilities.is_linear:
-            return self._by_shares(setting, units)
-        uninformative = units.uninformative()
-        candidates = np.flatnonzero(~uninformative)
-        if not len(candidates):
-            order = np.arange(len(uninformative))
-            return SearchResult(order, np.zeros(len(uninformative)), ())
-        result = self._search(setting, units, candidates, observed)
-        return SearchResult(
-            np.concatenate([result.order, np.flatnonzero(uninformative)]),
-            result.scores,
-            result.path,
+    def _rows_to_search(self, n_rows: int) -> np.ndarray | None:
+        """Some of very many rows, drawn with a fixed seed; None: all."""
+        if n_rows <= MOST_ROWS:
+            return None
+        warn_caller(
+            f"{type(self).__name__} searches {MOST_ROWS:,} of {n_rows:,} rows, drawn with a fixed "
+            f"seed. To search all of them, pass block_size={BLOCK_ROWS}: the time is then "
+            "proportional to the rows.",
+            SampledRowsWarning,
         )
+        return some_rows(n_rows, MOST_ROWS)
 
-    def _search(
-        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
-    ) -> SearchResult:
-        raise NotImplementedError
-
-    def _by_shares(self, setting: Setting, units: Units) -> SearchResult:
-        """With a kernel that adds over columns the best set of any size is known at once."""
-        shares = setting.blocks.weights @ np.array(setting.blocks.visit(column_shares))
-        scores = np.array([shares[columns].sum() for columns in units.columns])
-        order = np.argsort(-scores, kind="stable")
-        totals, sizes = np.cumsum(scores[order]), np.cumsum([len(units.members[u]) for u in order])
-        path = tuple((int(size), float(total)) for size, total in zip(sizes, totals, strict=True))
-        return SearchResult(order, scores, path[::-1])
-
-    def _setting(self, units: Units, target: Sample, recipe: Kernel, rows: np.ndarray) -> Setting:
-        """The search on some of the rows."""
+    def _search_on(self, rows: np.ndarray, units: Units, target: Sample, recipe: Kernel) -> Search:
+        """The search on some of the rows, in random blocks if they are many."""
         whole = len(rows) == target.n_samples
-        X = units.X if whole else units.X[rows]
-        side = target if whole else target.take(rows)
-        return Setting(
-            Blocks.of(
-                X,
-                side,
-                self._rows_of_a_block(len(rows)),
-                self.unbiased,
-                self._precision(X),
-                self.n_jobs,
-                units.cells,
-            ),
+        X, side = (units.X, target) if whole else (units.X[rows], target.take(rows))
+        m, size = len(rows), self.block_size
+        blocks: list[Any] = [slice(None)]
+        if isinstance(size, str):
+            size = BLOCK_ROWS if m > WHOLE_ROWS else None
+        if size is not None and size < m:
+            blocks = np.array_split(np.random.default_rng(0).permutation(m), m // size)
+        work = m * min(m, size or m) * X.shape[1]
+        single = self.precision == "single" or (
+            self.precision == "auto" and (X.dtype == np.float32 or work >= SINGLE_FROM)
+        )
+        return Search(
             X,
-            units.columns,
-            units.owners,
+            units,
+            side,
             recipe,
+            blocks,
+            self.unbiased,
+            np.dtype(np.float32 if single else np.float64),
             self.step,
-            lambda part: partial(most_dependent, side.take(part), warn=False),
+            self.n_jobs,
             self._report,
         )
 
-    def _rows_of_a_block(self, n_rows: int) -> int | None:
-        if isinstance(self.block_size, str):
-            return BLOCK_ROWS if n_rows > WHOLE_ROWS else None
-        return self.block_size
+    def _decide(self, search: Search, observed: Observed) -> SearchResult:
+        """Order all units by their shares or by the search, those without information last."""
+        units = search.units
+        if search.recipe.capabilities.is_linear:
+            return _by_shares(search)
+        uninformative = units.uninformative()
+        candidates, last = np.flatnonzero(~uninformative), np.flatnonzero(uninformative)
+        if not len(candidates):
+            return SearchResult(last, np.zeros(len(last)), ())
+        result = self._search(search, candidates, observed)
+        return SearchResult(np.concatenate([result.order, last]), result.scores, result.path)
 
-    def _precision(self, X: Any) -> Callable[[int], np.dtype[Any]]:
-        """Precision of the products, given the number of kernel entries."""
-
-        def decide(entries: int) -> np.dtype[Any]:
-            large = X.dtype == np.float32 or entries * X.shape[1] >= SINGLE_FROM
-            single = self.precision == "single" or (self.precision == "auto" and large)
-            return np.dtype(np.float32 if single else np.float64)
-
-        return decide
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+        """The rule of the method: order the candidates, which are units of ``search``."""
+        raise NotImplementedError
 
     def _recipe(self) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -337,24 +323,28 @@ class HSICSelector(WeightedSelector):
             )
         return recipe
 
-    def _require_any_columns(self, setting: Setting, units: Units) -> None:
+    def _require_any_columns(self, search: Search) -> None:
         """Refuse a kernel that compares all columns but not a few of them, before any search."""
-        if has_fast_form(setting.recipe):
+        units = search.units
+        if has_fast_form(search.recipe):
             return
-        candidates = np.flatnonzero(~units.uninformative())
-        if not len(candidates):
+        candidates = np.flatnonzero(~units.uninformative()).tolist()
+        if not candidates:
             return
-        smallest = min((units.columns[unit] for unit in candidates.tolist()), key=len)
-        setting.try_kernel(np.arange(setting.X.shape[1]))  # speaks for itself where it fails
+        n_columns = search.X.shape[1]
+        smallest = min((units.columns[unit] for unit in candidates), key=len)
+        search.try_kernel(np.arange(n_columns))  # speaks for itself where it fails
         try:
-            setting.try_kernel(smallest)
+            search.try_kernel(smallest)
         except (IndexError, TypeError, ValueError) as error:
+            given = self.kernel
+            name = given if isinstance(given, str) else getattr(given, "__name__", None)
             raise ValueError(
                 f"{type(self).__name__} compares sets of columns of any size, which this "
-                f"{_name_of(self.kernel)} cannot do: it fails on {len(smallest)} of the "
-                f"{setting.X.shape[1]} columns ({error}). Pass a kernel of any number of columns, "
-                "such as Gaussian. A RidgeKernel without reference rows, or a map that can be "
-                "fitted to a single column, also works."
+                f"{name or type(given).__name__} cannot do: it fails on {len(smallest)} of the "
+                f"{n_columns} columns ({error}). Pass a kernel of any number of columns, such as "
+                "Gaussian. A RidgeKernel without reference rows, or a map that can be fitted to a "
+                "single column, also works."
             ) from error
 
     def _report(self, count: int, value: float) -> None:
@@ -365,9 +355,15 @@ class HSICSelector(WeightedSelector):
             )
 
 
-def _name_of(kernel: Any) -> str:
-    """What the user passed: a short name, a function's name or a class."""
-    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
+def _by_shares(search: Search) -> SearchResult:
+    """With a kernel that adds over columns the best set of any size is known at once."""
+    units = search.units
+    shares = search.weights @ np.array(search.visit(column_shares))
+    scores = np.array([shares[columns].sum() for columns in units.columns])
+    order = np.argsort(-scores, kind="stable")
+    totals, sizes = np.cumsum(scores[order]), np.cumsum([len(units.members[u]) for u in order])
+    path = tuple((int(size), float(total)) for size, total in zip(sizes, totals, strict=True))
+    return SearchResult(order, scores, path[::-1])
 
 
 def ranking_of(

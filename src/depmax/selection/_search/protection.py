@@ -9,7 +9,7 @@ significantly are looked for beforehand, each on its own terms (:func:`depmax.sc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,8 @@ from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.selection._search.rounds import Setting
+from depmax.selection._search.search import Search
 from depmax.selection._search.significance import RIDGES
-from depmax.selection._search.units import Units, columns_of_units
 
 if TYPE_CHECKING:
     from depmax.selection._search.hsic_selector import Observed
@@ -66,18 +65,16 @@ class Protection:
     amount: Callable[..., float]  # how much one unit or two do
 
     @classmethod
-    def of(
-        cls, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
-    ) -> Protection:
+    def of(cls, search: Search, candidates: np.ndarray, observed: Observed) -> Protection:
         """Look for columns, for pairs, and for pairs in what a few of these leave of the target."""
-        owners = units.unit_of_inputs()
+        owners = search.units.unit_of_inputs()
 
         def among(found: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
             pairs = owners[found[0]]
             kept = np.isin(pairs, candidates).all(axis=1)
             return pairs[kept], found[1][kept]
 
-        alone = np.zeros(len(units.columns), dtype=bool)
+        alone = np.zeros(len(search.units.columns), dtype=bool)
         alone[owners[observed.pvalues_adjusted < LEVEL]] = True
         pairs, pvalues = among(
             ranked_pairs(
@@ -91,14 +88,13 @@ class Protection:
         )
         seen = np.union1d(np.flatnonzero(alone), pairs[pvalues < LEVEL])
         if 0 < len(seen) <= FAR_SIGHTED < len(candidates):
-            columns = columns_of_units(units.columns, seen)
-            more, of_more = among(_pairs_in_the_rest(setting, columns, observed))
+            more, of_more = among(_pairs_in_the_rest(search, search.columns(seen), observed))
             pairs, pvalues = np.concatenate([pairs, more]), np.concatenate([pvalues, of_more])
             seen = np.union1d(seen, more[of_more < LEVEL])
         unseen = ~np.isin(pairs, seen).any(axis=1) & (pvalues < LIKELY)
         likely = pairs[np.argmin(np.where(unseen, pvalues, np.inf))] if unseen.any() else seen[:0]
         order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(pvalues < LEVEL)]
-        return cls(alone, _best_of_each(pairs[order]), likely, _amounts(setting))
+        return cls(alone, _best_of_each(pairs[order]), likely, _amounts(search))
 
     def may_leave(self, active: Sequence[int]) -> list[int]:
         """Those of the active units that may leave in this round."""
@@ -133,7 +129,7 @@ def _best_of_each(pairs: np.ndarray) -> list[tuple[int, int]]:
     return kept
 
 
-def _amounts(setting: Setting) -> Callable[..., float]:
+def _amounts(search: Search) -> Callable[..., float]:
     """Centred alignment of one or two units with the target: normalised unbiased HSIC.
 
     By a wide or a narrow kernel, whichever shows more, so that any shape is seen and one column can
@@ -142,10 +138,10 @@ def _amounts(setting: Setting) -> Callable[..., float]:
 
     @cache
     def amount(*units: int) -> float:
-        columns = columns_of_units(setting.columns, sorted({*units}))
-        median = replace(setting, recipe=Gaussian()).resolve(columns)
-        kernels = [Gaussian(share * median.bandwidth) for share in AMOUNT_WIDTHS]
-        return max(replace(setting, recipe=kernel).alignment(columns) for kernel in kernels)
+        columns = search.columns(sorted({*units}))
+        width = search.resolve(columns, Gaussian()).bandwidth
+        kernels = [Gaussian(share * width) for share in AMOUNT_WIDTHS]
+        return max(search.alignment(columns, kernel) for kernel in kernels)
 
     return amount
 
@@ -214,32 +210,31 @@ def _distances(X: np.ndarray, categories: Categories) -> tuple[Table, np.ndarray
 
 
 def _pairs_in_the_rest(
-    setting: Setting, columns: np.ndarray, observed: Observed
+    search: Search, columns: np.ndarray, observed: Observed
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best pairs in what some columns leave of the target, and their adjusted p-values."""
     some = some_rows(observed.X.shape[0], LEFT_ROWS)
     part = observed.take(some)
     rows = some if observed.rows is None else observed.rows[some]
-    left = what_is_left(setting, columns, rows, part.target)
+    left = what_is_left(search, columns, rows, part.target)
     if not len(left.T):
         return np.empty((0, 2), dtype=np.intp), np.empty(0)
     return ranked_pairs(part.X, left, part.categories, "linear", part.n_jobs, part.exchange)
 
 
 def what_is_left(
-    setting: Setting, columns: np.ndarray, rows: np.ndarray, target: Sample
+    search: Search, columns: np.ndarray, rows: np.ndarray, target: Sample
 ) -> np.ndarray:
     """Coordinates of the target less their leave-one-out predictions by kernel ridge regression.
 
     Shape (n_rows, n_coordinates). Bandwidth and penalty are those of the least errors.
     """
     psi = ScreeningTarget.of(target, TARGET_TOL).coordinates.psi
-    median = replace(setting, recipe=Gaussian()).resolve(columns)
+    width = search.resolve(columns, Gaussian()).bandwidth
     best, left = np.inf, psi
     for share in WIDTHS:
-        narrower = replace(setting, recipe=Gaussian(share * median.bandwidth))
-        gram = narrower.side(columns, setting.X[rows]).tile(slice(None), slice(None))
-        values, vectors = np.linalg.eigh(gram)
+        side = search.side(columns, search.X[rows], kernel=Gaussian(share * width))
+        values, vectors = np.linalg.eigh(side.tile(slice(None), slice(None)))
         values = np.maximum(values, 0.0)
         shares = vectors.T @ psi
         for penalty in RIDGES * max(float(values.mean()), np.finfo(float).tiny):

@@ -12,7 +12,7 @@ itself would not work: a weaker unit may add information and yet lower a normali
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -21,8 +21,8 @@ from depmax.data.sample import Sample
 from depmax.dependence.exchange import Exchange
 from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
-from depmax.selection._search.rounds import Setting
-from depmax.selection._search.units import Units, columns_of_units
+from depmax.selection._search.search import Search
+from depmax.selection._search.units import Units
 
 if TYPE_CHECKING:
     from depmax.selection._search.hsic_selector import HSICSelector, Observed
@@ -52,13 +52,13 @@ def significant_units(
     sizes = sizes_to_compare(len(units.columns))
     errors, judged = [], []
     for rows, others in ((first, second), (second, first)):
-        setting = selector._setting(units, target, recipe, rows)
+        search = selector._search_on(rows, units, target, recipe)
         # everything that decides the order is read off these rows
-        order = selector._decide(setting, units, observed.take(rows)).order
-        sets = [columns_of_units(units.columns, order[:size]) for size in sizes]
+        order = selector._decide(search, observed.take(rows)).order
+        sets = [search.columns(order[:size]) for size in sizes]
         learnt = rows[:ROWS]
         of_learnt = of_rows[learnt]
-        errors.append(_errors(setting, units.X, sets, target, learnt, others[:ROWS], of_learnt))
+        errors.append(_errors(search, sets, target, learnt, others[:ROWS], of_learnt))
         judged.append(of_rows[others[:ROWS]])
     return int(sizes[first_sufficient(np.hstack(errors), np.concatenate(judged))])
 
@@ -95,8 +95,7 @@ def sizes_to_compare(count: int) -> np.ndarray:
 
 
 def _errors(
-    setting: Setting,
-    X: Any,
+    search: Search,
     sets: list[np.ndarray],
     target: Sample,
     rows: np.ndarray,
@@ -119,7 +118,7 @@ def _errors(
         if not len(columns):
             result.append(np.zeros(len(others)))
             continue
-        inputs = setting.side(columns, X[both])
+        inputs = search.side(columns, search.units.X[both])
         gram, between = inputs.tile(learn, learn), inputs.tile(learn, test)
         weights = _ridge(gram, between, own, of_learnt)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
