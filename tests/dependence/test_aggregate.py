@@ -15,6 +15,7 @@ from depmax import AggregateTest, hsic_test
 from depmax.data import Table
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
+from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian, Laplace
 
 N_ROWS = 60
@@ -112,15 +113,26 @@ def test_statistic_is_a_soft_maximum_over_all_combinations(rng: np.random.Genera
     assert found.observed == pytest.approx(np.sum(sigmas**4) ** 0.25, rel=1e-6)
 
 
-def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("repeats", [False, True])
+def test_any_orders_give_the_values_of_their_centred_matrices(
+    repeats: bool, rng: np.random.Generator
+) -> None:
     x, y = rng.normal(size=(2, 30, 1))
-    sides = [Family.of_table(Table(rows)).sides for rows in (x, y)]
-    orders = np.array([rng.permutation(30) for _ in range(5)])
-    of_plan = permutation._table_of_plan(*sides, orders)
-    plain = permutation._table_of_orders(*sides, orders)
-    np.testing.assert_allclose(of_plan.values, plain.values, rtol=1e-8, atol=1e-10)
-    for each in of_plan.gram_y:
-        np.testing.assert_allclose(each, plain.gram_y[0], rtol=1e-8)
+    xs, ys = (Family.of_table(Table(rows)).sides for rows in (x, y))
+    orders = [np.arange(30), *(rng.permutation(30) for _ in range(5))]
+    if repeats:
+        orders += list(rng.integers(0, 30, size=(5, 30)))
+    table = permutation.gathered_table(xs, ys, orders)
+    left = np.stack([u_centred(side.gram()) for side in xs])
+    assert len(table.gram_y) == (len(orders) if repeats else 1)
+    np.testing.assert_allclose(table.gram_x, np.tensordot(left, left, ([1, 2], [1, 2])))
+    for number, order in enumerate(orders):
+        right = np.stack([u_centred(side.gram()[order][:, order]) for side in ys])
+        cross = np.tensordot(left, right, ([1, 2], [1, 2]))
+        np.testing.assert_allclose(table.values[number], cross, rtol=1e-8, atol=1e-10)
+        if number < len(table.gram_y):
+            own = np.tensordot(right, right, ([1, 2], [1, 2]))
+            np.testing.assert_allclose(table.gram_y[number], own, rtol=1e-8)
 
 
 @pytest.mark.slow

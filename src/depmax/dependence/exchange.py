@@ -41,6 +41,10 @@ class Plan:
         """Random orders, of shape (count, n_rows)."""
         return np.array([self.draw(rng) for _ in range(count)], dtype=np.intp)
 
+    def with_identity(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """The rows as they are, then random orders."""
+        return np.concatenate([np.arange(len(self.rows))[np.newaxis], self.orders(count, rng)])
+
 
 class Exchange(ABC):
     """Which rows of a target may change places if it is independent of the inputs.
