@@ -59,6 +59,32 @@ def _first_column(X: Any) -> np.ndarray:
     return dense if dense.ndim == 1 else dense[:, 0]
 
 
+@pytest.mark.parametrize("method", ["aggregate", "permutation", "gamma"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sparse_rows_are_tested_like_dense_ones(
+    target: str, method: Any, rng: np.random.Generator
+) -> None:
+    X = _tables(rng)["sparse"]
+    y = _targets(_first_column(X) + 0.5 * rng.normal(size=N_ROWS), rng)[target]
+    options = {"method": method, "n_permutations": 99, "random_state": 0}
+    found, expected = (hsic_test(rows, y, **options) for rows in (X, X.toarray()))
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    if method == "aggregate":
+        assert found.kernels == expected.kernels
+
+
+def test_sparse_rows_that_do_not_fit_as_dense_ones_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEPMAX_MAX_MEMORY", "100KB")
+    X = sparse.random(50, 1000, density=0.01, format="csr", random_state=0)
+    with pytest.raises(ValueError, match="kernel='gaussian'"):
+        hsic_test(X, np.arange(50.0), random_state=0)
+    test = hsic_test(X, np.arange(50.0), kernel="gaussian", n_permutations=9, random_state=0)
+    assert test.n_samples == 50
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("table", TABLES)
 def test_every_type_of_table_and_target(table: str, target: str, rng: np.random.Generator) -> None:

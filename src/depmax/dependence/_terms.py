@@ -116,7 +116,8 @@ def row_sums(x: Sample, y: Sample) -> RowSums:
 def _streamed_sums(x: Sample, y: Sample) -> RowSums:
     """Sums over rows that are read a block at a time, in one visit."""
     images: Any = BlockImages(x.kernel, x.rows.view)
-    beside, inputs = _with_itself, getattr(x.rows, "of_inputs", True)
+    beside: Any = _with_itself
+    inputs = getattr(x.rows, "of_inputs", True)
     if y is not x:
         beside, inputs = Form(target_factor(y)).beside, True
     elif not x.has_features:
@@ -211,8 +212,7 @@ class TileSums:
 def tell_pairs(n_samples: int, visits: int = 1) -> None:
     """Warn how long visits to all pairs of rows take, if that is long."""
     seconds = SECONDS_PER_PAIR * visits * n_samples**2
-    if seconds > _limits.LONG:
-        _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
+    _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
 
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:

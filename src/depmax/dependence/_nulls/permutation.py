@@ -99,7 +99,9 @@ def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Itera
 
 def _repeat_rows(orders: np.ndarray) -> bool:
     """Whether some order has a row twice."""
-    return bool((np.sort(orders, axis=1) != np.arange(orders.shape[1])).any())
+    seen = np.zeros(orders.shape, dtype=bool)
+    np.put_along_axis(seen, orders, True, axis=1)
+    return not seen.all()
 
 
 def _hsic(inner: np.ndarray, middle: np.ndarray, outer: np.ndarray, m: int) -> np.ndarray:
@@ -146,35 +148,34 @@ def permuted_hsic(
     m, width = psi.shape
     phi = x.centred_coordinates() if x.is_narrow else None
     held = STREAMED_VALUES if phi is None else BATCH_VALUES
-    orders, own = iter(orders), np.einsum("ij,ij->i", psi, psi)
-    values = np.empty(n_orders)
+    orders, values = iter(orders), np.empty(n_orders)
+    columns, own = np.ascontiguousarray(psi.T), np.einsum("ij,ij->i", psi, psi)
     for part in slices(n_orders, max(1, held // (m * width))):
-        places = np.array(list(islice(orders, part.stop - part.start))).T  # (m, n)
-        moved = np.take(psi, places, axis=0)  # (m, n, width)
-        squares = np.take(own, places)
+        places = np.array(list(islice(orders, part.stop - part.start)))  # (n, m)
+        moved = np.take(columns, places, axis=1)  # (width, n, m)
         if repeats:
-            moved -= moved.mean(axis=0)
-            squares = np.einsum("ijk,ijk->ij", moved, moved)
-        if phi is None:
-            inner, sums = _strips(x, moved.reshape(m, -1))
-        else:
-            cross, sums = phi.T @ moved.reshape(m, -1), -np.einsum("ij,ij->i", phi, phi)  # K̃1
-            inner = np.einsum("ij,ij->j", cross, cross)
-        inner = inner.reshape(-1, width).sum(axis=1)
-        middle = -(sums @ squares)  # L̃1 = -‖ψ_i‖²
+            moved -= moved.mean(axis=2, keepdims=True)
+        squares = np.einsum("kij,kij->ij", moved, moved) if repeats else np.take(own, places)
+        inner, sums = _quadratic_forms(x, phi, moved.reshape(-1, m))
+        inner, middle = inner.reshape(width, -1).sum(axis=0), -(squares @ sums)  # L̃1 = -‖ψ_i‖²
         if phi is not None:
-            inner -= middle  # the diagonal
-        values[part] = _hsic(inner, middle, -sums.sum() * squares.sum(axis=0), m)
+            inner -= middle  # what the diagonal adds, as K̃1 is minus the diagonal of K
+        values[part] = _hsic(inner, middle, -sums.sum() * squares.sum(axis=1), m)
     return values / (m * (m - 3))
 
 
-def _strips(x: Sample, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """vᵀK̃v of every column v, and K̃1, from strips of the kernel matrix."""
-    inner, sums = np.zeros(columns.shape[1]), np.empty(len(columns))
-    for rows in slices(len(columns), BATCH):
+def _quadratic_forms(
+    x: Sample, phi: np.ndarray | None, vectors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """vᵀKv of every row v of ``vectors``, and K̃1: from Φ with the diagonal, else without."""
+    if phi is not None:
+        products = vectors @ phi
+        return np.einsum("ij,ij->i", products, products), -np.einsum("ij,ij->i", phi, phi)
+    inner, sums = np.zeros(len(vectors)), np.empty(x.n_samples)
+    for rows in slices(x.n_samples, BATCH):
         block = x.tile(rows, slice(None))
         block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
-        inner += np.einsum("ij,ij->j", block @ columns, columns[rows])
+        inner += np.einsum("ij,ij->i", vectors @ block.T, vectors[:, rows])
         sums[rows] = block.sum(axis=1)
     return inner, sums
 
@@ -199,7 +200,7 @@ def gathered_table(
     first, second = np.triu_indices(m, 1)
     of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
     of_y = np.stack([y.gram().ravel() for y in ys], axis=1)  # (m², n_y)
-    values, grams = [], []
+    values, grams = [], list[np.ndarray]()
     for order in orders:
         pairs = of_y[order[first] * m + order[second]]  # (pairs, n_y)
         values.append(2.0 * of_x @ pairs)
