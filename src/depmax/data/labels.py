@@ -125,6 +125,27 @@ def missing_rows(array: np.ndarray) -> np.ndarray:
     return absent.any(axis=1) if absent.ndim == 2 else absent
 
 
+def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target of a chunk on the rows that have one, and which have none; None if all have."""
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
+    missing = missing_rows(array)
+    return (settle(array[~missing]), missing) if missing.any() else (array, None)
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray:
+    """Columns of floats, NaN where a value is missing."""
+    if array.dtype.kind == "O":
+        array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "A target with several columns must be numeric: encode its text columns first."
+        ) from error
+    return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+
+
 # --- what is refused, and what is said ------------------------------------------------------------
 def refuse_unknown_types(array: np.ndarray) -> None:
     """Refuse dates, complex numbers, records, and objects that are neither labels nor numbers."""
@@ -226,25 +247,17 @@ def refuse_mixed(labels: np.ndarray) -> None:
         )
 
 
-def refuse_identifiers(labels: np.ndarray, n_rows: int, *, declared: bool) -> None:
+def refuse_identifiers(
+    n_levels: int, n_labelled: int, n_rows: int, example: Any, *, declared: bool
+) -> None:
     """Refuse categories of one row each, and text that is no class by the rule for columns of X.
 
     Parameters
     ----------
-    labels : those of the labelled rows
-    n_rows : number of rows, labelled or not
+    n_levels : number of different labels, of which ``example`` is one
+    n_labelled, n_rows : numbers of labelled rows, and of all rows
     declared : whether y is categorical, so that many different labels are still classes
     """
-    if declared or labels.dtype.kind not in "biuf":
-        distinct = dict.fromkeys(labels.tolist())
-        example = next(iter(distinct), "")
-        refuse_roles(len(distinct), len(labels), n_rows, example, declared=declared)
-
-
-def refuse_roles(
-    n_levels: int, n_labelled: int, n_rows: int, example: Any, *, declared: bool
-) -> None:
-    """Refuse as many different labels, of which one is given, in as many rows."""
     role = role_of_text(n_levels, n_labelled, n_rows)
     if role == "category" or (role == "free text" and declared) or n_rows < FEWEST_ROWS:
         return

@@ -16,7 +16,7 @@ import numpy as np
 from depmax.data.checks import sample_positions
 from depmax.data.chunks import Chunk, Scan, stacked
 from depmax.data.columns import ChunkColumns
-from depmax.data.target import present_target
+from depmax.data.labels import present_target
 
 
 class SampledRowsWarning(UserWarning):
@@ -36,12 +36,19 @@ class Stream:
     lengths : sequence of int
         Rows of each piece, those without a target not counted.
     facts : TargetFacts or None
+    numbers : NumberFacts or None
+        Of a target of numbers.
     """
 
     def __init__(
-        self, table: Scan, decoder: ChunkColumns, lengths: Sequence[int], facts: Any
+        self,
+        table: Scan,
+        decoder: ChunkColumns,
+        lengths: Sequence[int],
+        facts: Any = None,
+        numbers: Any = None,
     ) -> None:
-        self.table, self.decoder, self.facts = table, decoder, facts
+        self.table, self.decoder, self.facts, self.numbers = table, decoder, facts, numbers
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.n_rows = int(self.starts[-1])
         self._kept: list[_Taken] = []
@@ -51,6 +58,14 @@ class Stream:
         """The rows of X."""
         columns = self.decoder
         return StreamRows(self, _inputs, columns.example, of_inputs=True, columns=columns)
+
+    @property
+    def target(self) -> StreamRows | None:
+        """The rows of y, whose type ``read_target`` decides; None without a target."""
+        if self.facts is None:
+            return None
+        width = self.facts.width
+        return StreamRows(self, _target, np.zeros(1 if width is None else (1, width)))
 
     def total(
         self,
@@ -156,6 +171,10 @@ View = Callable[[Chunk], Any]
 
 def _inputs(chunk: Chunk, columns: Sequence[int] | None = None) -> Any:
     return chunk.x if columns is None else chunk.x[:, columns]
+
+
+def _target(chunk: Chunk) -> Any:
+    return chunk.y
 
 
 @dataclass(frozen=True, eq=False)

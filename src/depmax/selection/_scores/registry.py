@@ -64,7 +64,7 @@ class Question:
     @cached_property
     def target(self) -> Target:
         """The target by its type."""
-        return read_target(self.y)
+        return self.y if isinstance(self.y, Batches) else read_target(self.y)
 
     @cached_property
     def side(self) -> Sample:

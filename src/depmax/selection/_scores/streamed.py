@@ -207,10 +207,6 @@ class Batches:
         few = self.kind == "classes" and int(self.sums.counts.min()) < 2
         return self.n_samples > 3 and not few and not self.is_constant
 
-    def as_target(self, **rules: Any) -> Batches:
-        """The target, as ``read_target`` asks for it."""
-        return self
-
 
 def _kind_of_first(target: Any) -> TargetKind:
     """The type of the target of all batches: fractions are numbers, even where they are few."""
