@@ -15,7 +15,7 @@ import numpy as np
 
 from depmax.data.checks import sample_positions
 from depmax.data.chunks import Chunk, Scan, stacked
-from depmax.data.columns import ChunkColumns
+from depmax.data.columns import Columns
 from depmax.data.labels import present_target
 
 
@@ -32,7 +32,7 @@ class Stream:
     Parameters
     ----------
     table : Scan
-    decoder : ChunkColumns
+    decoder : Columns
     lengths : sequence of int
         Rows of each piece, those without a target not counted.
     facts : TargetFacts or None
@@ -43,7 +43,7 @@ class Stream:
     def __init__(
         self,
         table: Scan,
-        decoder: ChunkColumns,
+        decoder: Columns,
         lengths: Sequence[int],
         facts: Any = None,
         numbers: Any = None,
@@ -117,7 +117,7 @@ _Taken = tuple[np.ndarray, Chunk]
 
 def _visit(
     work: Callable[[Iterator[Chunk]], Any],
-    decoder: ChunkColumns,
+    decoder: Columns,
     starts: np.ndarray,
     inputs: bool,
     number: int,
@@ -195,7 +195,7 @@ class StreamRows:
     #: Whether X is read for these rows.
     of_inputs: bool = False
     #: Names and categories of the columns of X; None for numbers that a kernel reads.
-    columns: ChunkColumns | None = None
+    columns: Columns | None = None
     is_streamed: ClassVar[bool] = True
 
     @property

@@ -238,7 +238,7 @@ class Target:
                     f"y has more than {MOST_CLASSES} classes, too many for a table that is read a "
                     "chunk at a time: merge rare ones."
                 )
-            return self.values.distinct  # type: ignore[no-any-return]  # of StreamRows
+            return self.values.distinct
         values = self.values[self.labelled] if self.n_unlabeled else self.values
         return count_integers(values) or np.unique(values, return_counts=True)
 

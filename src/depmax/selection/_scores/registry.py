@@ -62,8 +62,8 @@ class Question:
         return str(column) if self.names is None else repr(str(self.names[column]))
 
     @cached_property
-    def target(self) -> Target:
-        """The target by its type."""
+    def target(self) -> Any:
+        """The target by its type; of batches, their sums."""
         return self.y if isinstance(self.y, Batches) else read_target(self.y)
 
     @cached_property
