@@ -89,16 +89,17 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
     return X
 
 
-def as_table(values: Any) -> Any:
-    """The same with two dimensions: one dimension is one column."""
-    return values[:, np.newaxis] if values.ndim == 1 else values
-
-
-def _as_nan(X: np.ndarray) -> np.ndarray:
-    """The same with NaN for None and pandas' NA, which an array of objects may hold."""
-    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
-        return X
-    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
+def array_of(X: Any, name: str) -> Any:
+    """What is no frame as an array or a CSR matrix; NaN for None and pandas' NA among objects."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    series = in_narwhals(X, series_only=True)
+    values = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
+    values = require_numbers(values, name)
+    if values.dtype.kind != "O" or not any(is_missing(item) for item in values.flat):
+        return values
+    cells = [np.nan if is_missing(item) else item for item in values.flat]
+    return np.array(cells).reshape(values.shape)
 
 
 def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
@@ -216,15 +217,6 @@ class Columns:
     example: Any = None
 
     @classmethod
-    def learned(cls, X: Any, name: str, missing: Missing) -> Columns:
-        """By the levels that the columns of a table in memory have."""
-        if not is_frame(X):
-            return cls({}, None, name, missing)
-        frame = nw.from_native(X, eager_only=True)
-        levels = ColumnFacts.of(frame).categories(frame, name, missing)
-        return cls(levels, column_names(X), name, missing)
-
-    @classmethod
     def of_chunks(cls, empty: Any, facts: ColumnFacts | None) -> Columns:
         """Those of chunks like this one, which has no rows, by facts about all of them."""
         if not is_frame(empty):
@@ -238,34 +230,31 @@ class Columns:
         levels = {} if facts is None else facts.categories(frame, "X", "refuse")
         return cls(levels, names, example=example)
 
-    def numbers(self, X: Any) -> Any:
-        """An array or a sparse matrix of numbers; categories are codes, missing cells NaN."""
-        if is_frame(X):
-            frame = nw.from_native(X, eager_only=True)
-            values = None if self.categories else _numbers_of(frame)
-            return self._encoded(frame).to_numpy() if values is None else values
-        if sparse.issparse(X):
-            return X.tocsr()
-        series = in_narwhals(X, series_only=True)
-        values = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        return _as_nan(require_numbers(values, self.name))
+    def numbers(self, frame: nw.DataFrame[Any]) -> np.ndarray:
+        """A frame as an array of numbers; categories are codes, missing cells NaN."""
+        values = None if self.categories else _numbers_of(frame)
+        return self._encoded(frame).to_numpy() if values is None else values
 
     def matrix(self, x: Any) -> Any:
         """A chunk as an array of floats or a CSR matrix."""
-        names, dtype = column_names(x), self.example.dtype
-        if names and names != self.names:
-            raise ValueError(
-                f"A chunk of X has the columns {list(names)}, but others have "
-                f"{list(self.names or ())}."
-            )
-        values = as_table(self.numbers(x))
+        if is_frame(x):
+            frame, names = nw.from_native(x, eager_only=True), column_names(x)
+            if names != self.names:
+                raise ValueError(
+                    f"A chunk of X has the columns {list(names)}, but others have "
+                    f"{list(self.names or ())}."
+                )
+            values = self.numbers(frame).astype(self.example.dtype, copy=False)
+        else:
+            values = array_of(x, "X")
+            values = values[:, np.newaxis] if values.ndim == 1 else values
         if values.shape[1] != self.example.shape[1]:
             raise ValueError(
                 f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
                 f"{self.example.shape[1]}."
             )
-        if values.dtype not in (np.float32, np.float64) or (names and values.dtype != dtype):
-            values = values.astype(dtype if names else np.float64)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
         return require_finite(values, self.names, "X", is_part=True)
 
     def _encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

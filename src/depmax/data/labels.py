@@ -133,6 +133,12 @@ def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
     return (settle(array[~missing]), missing) if missing.any() else (array, None)
 
 
+def as_columns(y: np.ndarray) -> np.ndarray:
+    """Numbers as columns of floats."""
+    values = np.asarray(y, dtype=np.float64)
+    return values[:, np.newaxis] if values.ndim == 1 else values
+
+
 def as_numbers(array: np.ndarray) -> np.ndarray:
     """Columns of floats, NaN where a value is missing."""
     if array.dtype.kind == "O":

@@ -24,8 +24,9 @@ from depmax._arrays import object_array
 from depmax.data.checks import Missing, require_finite
 from depmax.data.columns import (
     Categories,
+    ColumnFacts,
     Columns,
-    as_table,
+    array_of,
     column_names,
     in_narwhals,
     is_frame,
@@ -154,21 +155,27 @@ def read_table(
 def _read(
     X: Any, categories: Categories | None, name: str, missing: Missing, estimator: Any = None
 ) -> Table:
-    """Rows as numbers, and levels: those found, if there are no ``categories`` yet."""
-    if categories is None:
-        columns = Columns.learned(X, name, missing)
-    else:
-        columns = Columns(categories, column_names(X) or None, name, missing)
-    values = columns.numbers(X)
+    """Rows as numbers, and levels: those found, if there are no ``categories`` yet.
+
+    One dimension is one column, except for an estimator.
+    """
+    names: tuple[str, ...] | None = None
+    if is_frame(X):
+        frame, names = nw.from_native(X, eager_only=True), column_names(X)
+        if categories is None:
+            categories = ColumnFacts.of(frame).categories(frame, name, missing)
+        X = Columns(categories, names, name, missing).numbers(frame)
+    elif not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        X = array_of(X, name)
     values = check_array(
-        as_table(values) if estimator is None else values,
+        X[:, np.newaxis] if X.ndim == 1 and estimator is None else X,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
         estimator=estimator,
         input_name=name,
     )
-    return Table(values, columns.names, columns.categories)
+    return Table(values, names, categories or {})
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Real
@@ -13,8 +12,8 @@ import numpy as np
 
 from depmax._arrays import count_integers, object_array
 from depmax.data.checks import require_finite
-from depmax.data.chunks import Chunk
 from depmax.data.labels import (
+    as_columns,
     as_numbers,
     declared_categories,
     missing_rows,
@@ -26,7 +25,7 @@ from depmax.data.labels import (
     target_array,
     warn_of_order,
 )
-from depmax.data.stream import Stream, StreamRows, View, order_statistics
+from depmax.data.stream import Change, StreamRows, column_of, sliced
 from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -102,6 +101,12 @@ class TargetFacts:
             return np.array([*self.counts], dtype=np.float64)
         known = numeric or self.kinds == {"U"}
         return np.array([*self.counts]) if known else settle(object_array([*self.counts]))
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """These values, sorted, and how often each occurs."""
+        order = np.argsort(self.values, kind="stable")
+        return self.values[order], np.array([*self.counts.values()], dtype=np.int64)[order]
 
     def kind(self, whole_classes: bool = False, task: Task = "auto") -> TargetKind:
         """The type of the target by the rules of ``read_target``, or the one the task requests."""
@@ -208,7 +213,12 @@ class Target:
     values: Any
     #: Whether each row has a label; of a table in chunks only rows that have one are visited.
     labelled: np.ndarray
-    n_unlabeled: int = 0  # rows without a label
+    facts: TargetFacts | None = None  # about all rows
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return int((~self.labelled).sum()) if self.facts is None else self.facts.n_missing
 
     @property
     def is_streamed(self) -> bool:
@@ -217,8 +227,7 @@ class Target:
 
     def take(self, rows: np.ndarray) -> Target:
         """Some of the rows in memory; the type stays that of the whole."""
-        labelled = self.labelled[rows]
-        return Target(self.kind, self.values[rows], labelled, int((~labelled).sum()))
+        return Target(self.kind, self.values[rows], self.labelled[rows])
 
     @property
     def n_samples(self) -> int:
@@ -232,13 +241,15 @@ class Target:
 
     @cached_property
     def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        facts = self.facts
+        if facts is not None and facts.width is None and facts.is_counted:
+            values, counts = facts.distinct
+            return values.astype(self.values.dtype, copy=False), counts
         if self.is_streamed:
-            if self.values.distinct is None:
-                raise ValueError(
-                    f"y has more than {MOST_CLASSES} classes, too many for a table that is read a "
-                    "chunk at a time: merge rare ones."
-                )
-            return self.values.distinct
+            raise ValueError(
+                f"y has more than {MOST_CLASSES} classes, too many for a table that is read a "
+                "chunk at a time: merge rare ones."
+            )
         values = self.values[self.labelled] if self.n_unlabeled else self.values
         return count_integers(values) or np.unique(values, return_counts=True)
 
@@ -278,8 +289,8 @@ class Target:
         if not self.is_streamed:
             return self.values if self.values.ndim == 1 else self.values[:, 0]
         is_float = self.classes.dtype.kind == "f"
-        view = partial(_of_target, _as_floats if is_float else None)
-        return StreamRows(self.values.stream, view, self.classes[:1], self._distinct)
+        labels = self.values.changed(_as_floats) if is_float else self.values
+        return replace(labels, example=self.classes[:1])
 
     @cached_property
     def vectors(self) -> Any:
@@ -295,32 +306,18 @@ class Target:
             return vectors
         return replace(vectors, moments=self.values.stream.numbers.moments)
 
-    def view(self, change: Callable[[np.ndarray], np.ndarray], width: int | None) -> Any:
+    def view(self, change: Change, width: int | None) -> Any:
         """A function of the target, with so many columns; of labels where ``width`` is None."""
-        if not self.is_streamed:
-            return change(self.values)
-        distinct = self.values.distinct
-        distinct = None if distinct is None else (change(distinct[0]), distinct[1])
-        example = np.zeros(1) if width is None else np.zeros((1, width))
-        return StreamRows(self.values.stream, partial(_of_target, change), example, distinct)
+        return self.values.changed(change, width) if self.is_streamed else change(self.values)
 
     def groups(self, n_slices: int) -> list[StreamRows]:
         """One grouping of the rows in chunks per output: its classes, or slices of its numbers."""
         if self.kind == "classes":
             return [self.labels]
-        columns = [Column(number) for number in range(self.n_columns)]
-        if self.kind == "multilabel":
-            return [self._grouped(column) for column in columns]
-        stream = self.values.stream
-        return [self._grouped(slice_edges(stream, column, n_slices)) for column in columns]
-
-    def _grouped(self, change: Callable[[np.ndarray], np.ndarray]) -> StreamRows:
-        """Labels that are a function of the target, with the count of each."""
-        stream = self.values.stream
-        counted = stream.total(partial(_count_labels, change), inputs=False)
-        values = np.array(sorted(counted))
-        counts = np.array([counted[value] for value in values.tolist()])
-        return StreamRows(stream, partial(_of_target, change), values[:1], (values, counts))
+        columns: list[Change] = [partial(column_of, number) for number in range(self.n_columns)]
+        if self.kind != "multilabel":
+            columns = [sliced(self.values.stream, column, n_slices) for column in columns]
+        return [self.values.grouped(column) for column in columns]
 
 
 def read_target(
@@ -378,7 +375,7 @@ def read_target(
     if isinstance(y, StreamRows):
         return _in_chunks(kind, y, facts)
     values = _values(array, present, missing, kind, task)
-    return Target(kind, values, ~missing, facts.n_missing)
+    return Target(kind, values, ~missing, facts)
 
 
 def _require_cells(array: np.ndarray) -> None:
@@ -407,13 +404,12 @@ def _in_chunks(kind: TargetKind, y: StreamRows, facts: TargetFacts) -> Target:
     if numbers is not None:
         require_finite(np.abs(numbers.ends).max(axis=0)[np.newaxis], None, "y")
     if facts.width is None and facts.is_counted:
-        order = np.argsort(facts.values, kind="stable")
-        distinct = facts.values[order], np.array([*facts.counts.values()])[order]
+        distinct = facts.distinct
         if kind == "classes":
             require_classes(distinct[0])
     example = y.example if facts.width is not None else facts.values[:1]
     values = replace(y, distinct=distinct, example=example)
-    return Target(kind, values, np.ones(0, dtype=bool), facts.n_missing)
+    return Target(kind, values, np.ones(0, dtype=bool), facts)
 
 
 def _values(
@@ -438,11 +434,8 @@ def _values(
     return array
 
 
-# --- functions of the target, which may travel to a worker ----------------------------------------
-def as_columns(y: np.ndarray) -> np.ndarray:
-    """Numbers as columns of floats."""
-    values = np.asarray(y, dtype=np.float64)
-    return values[:, np.newaxis] if values.ndim == 1 else values
+def _as_floats(y: np.ndarray) -> np.ndarray:
+    return np.asarray(y, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -458,71 +451,6 @@ class Indicators:
         if self.signs:
             return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
         return np.eye(len(self.classes))[codes]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the target as labels."""
-
-    number: int
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n,)."""
-        return as_columns(y)[:, self.number]
-
-
-@dataclass(frozen=True)
-class SliceEdges:
-    """Cuts between slices of one column: a value belongs to the slice after the edges below it."""
-
-    column: Column
-    edges: np.ndarray  # sorted
-    inclusive: np.ndarray  # whether the value of an edge itself belongs to the slice above it
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Number of the slice of every row, of shape (n,)."""
-        values = self.column(y)[:, np.newaxis]
-        above = (values > self.edges) | ((values == self.edges) & self.inclusive)
-        return above.sum(axis=1).astype(np.float64)
-
-
-def slice_edges(stream: Stream, column: Column, n_slices: int) -> SliceEdges:
-    """The cuts into slices of nearly equal counts that are made in memory, in four visits."""
-    least, more = divmod(stream.n_rows, n_slices)
-    ranks = np.cumsum([least + (number < more) for number in range(n_slices)])[:-1]
-    ranks = np.unique(ranks[ranks < stream.n_rows])  # of the first row of every later slice
-    edges, below, count = order_statistics(stream, column, ranks)
-    middle = below + count - (count + 1) // 2  # rank of the middle one of equal values
-    return SliceEdges(column, edges, middle >= ranks)
-
-
-def _of_target(change: Callable[[np.ndarray], np.ndarray] | None, chunk: Chunk) -> np.ndarray:
-    y: np.ndarray = chunk.y
-    return y if change is None else change(y)
-
-
-def _as_floats(y: np.ndarray) -> np.ndarray:
-    return np.asarray(y, dtype=np.float64)
-
-
-def _count_labels(
-    change: Callable[[np.ndarray], np.ndarray], chunks: Iterator[Chunk]
-) -> Counter[float]:
-    found: Counter[float] = Counter()
-    for chunk in chunks:
-        values, counts = np.unique(change(chunk.y), return_counts=True)
-        found.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-    return found
-
-
-def beside(rows: list[StreamRows]) -> StreamRows:
-    """Views of one column each as one view of several."""
-    views = partial(_side_by_side, [part.view for part in rows])
-    return StreamRows(rows[0].stream, views, np.zeros((1, len(rows))))
-
-
-def _side_by_side(views: Sequence[View], chunk: Chunk) -> np.ndarray:
-    return np.column_stack([view(chunk) for view in views])
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:

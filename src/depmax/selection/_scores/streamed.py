@@ -13,8 +13,8 @@ from depmax.data import TargetKind, read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.chunks import Chunk
 from depmax.data.columns import Categories
+from depmax.data.labels import as_columns
 from depmax.data.sample import Sample
-from depmax.data.target import as_columns
 from depmax.dependence._nulls.counted_columns import dense_columns
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._terms import cosine
