@@ -33,13 +33,13 @@ def public(package: ModuleType, accept: Any) -> dict[str, Any]:
 def classes(package: ModuleType, base: type) -> dict[str, type]:
     """Public methods of a package: subclasses of ``base`` that are not bases themselves.
 
-    Bases of extractors are named …Extractor, that of combined kernels Composite.
+    Bases are named …Extractor and …Selector, that of combined kernels Composite.
     """
     found = public(package, lambda value: inspect.isclass(value) and issubclass(value, base))
     return {
         name: part
         for name, part in found.items()
-        if part is not base and not name.endswith(("Extractor", "Composite"))
+        if part is not base and not name.endswith(("Extractor", "Selector", "Composite"))
     }
 
 

@@ -9,8 +9,9 @@ from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.knockoffs import Knockoffs
 from depmax.selection.r2w2 import R2W2
+from depmax.selection.ranking import NoDependenceWarning, Ranking
 from depmax.selection.relief import Relief
-from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
+from depmax.selection.selector import DependenceSelector
 from depmax.selection.unconfounded import Unconfounded
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 

@@ -25,10 +25,11 @@ from depmax.selection._scores.registry import (
     require,
 )
 from depmax.selection._scores.streamed import Batches
-from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
+from depmax.selection.ranking import Ranking, best_first
+from depmax.selection.selector import WeightedSelector
 
 
-class DependenceFilter(WeightedRows, DependenceSelector):
+class DependenceFilter(WeightedSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
     This is the fastest way to a ranking, but it cannot detect what columns say only together: two
@@ -207,11 +208,14 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         """Whether columns are ranked: not as long as a class has one row in all batches."""
         return hasattr(self, "support_")
 
-    def _uses_missing(self) -> bool:
+    def __sklearn_tags__(self) -> Any:
+        """With missing cells for scores that use them."""
+        tags = super().__sklearn_tags__()
         try:
-            return super()._uses_missing() and find_score(self.score_func).missing
+            tags.input_tags.allow_nan &= find_score(self.score_func).missing
         except ValueError:  # fit is where a wrong name is refused
-            return False
+            tags.input_tags.allow_nan = False
+        return tags
 
     def _compared_by(self) -> Kernel | None:
         """The kernel of a column, for scores that have one."""

@@ -13,14 +13,15 @@ from depmax._parameters import integer
 from depmax.data.checks import MINIMUM, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
 from depmax.selection._lasso.column_tiles import TileDesign
 from depmax.selection._lasso.nonnegative_path import Design, Path, nonnegative_path
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import DependenceSelector
 
 
 class HSICLasso(DependenceSelector):
@@ -141,17 +142,12 @@ class HSICLasso(DependenceSelector):
         -------
         self
         """
-        if sample_weight is None:
-            self._fit(X, y, self._rank)
-            return self
-        if self.block_size is not None:
+        if sample_weight is not None and self.block_size is not None:
             raise ValueError(
                 "HSICLasso takes sample_weight only with block_size=None: blocks hold whole rows, "
                 "and the copies of one row would fall into several."
             )
-        weighed = weigh(sample_weight, X, y)
-        target = weighed.of(y, self.target_kernel)
-        self._fit(weighed.of(X), target, partial(self._rank, weight=weighed.weight))
+        self._fit(X, y, sample_weight)
         return self
 
     def _compared_by(self) -> None:

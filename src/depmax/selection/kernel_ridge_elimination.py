@@ -16,7 +16,6 @@ from depmax.data.checks import Missing, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.stream import some_rows
-from depmax.data.table import is_streamed
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._ridge.coordinates import all_columns, coordinates
@@ -33,7 +32,8 @@ from depmax.selection._search.significance import (
     units_of_rows,
 )
 from depmax.selection._search.units import Units, columns_of_units, make_units, n_leading
-from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import WeightedSelector
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 3
@@ -45,7 +45,7 @@ PAIRS = 20
 SMALL = 500
 
 
-class KernelRidgeElimination(WeightedRows, DependenceSelector):
+class KernelRidgeElimination(WeightedSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
@@ -204,19 +204,14 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     def _compared_by(self) -> Kernel | None:
         return None if self.scale else Gaussian()
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if is_streamed(X) and self.subsample is None:
+    def _some_rows(self, inputs: Any, target: Any) -> tuple[Any, Any]:
+        """As many as of an array."""
+        if self.subsample is None:
             raise TypeError(
                 "KernelRidgeElimination with subsample=None needs all rows in memory, but X is "
                 "read a chunk at a time: pass a number of rows, such as subsample=20_000."
             )
-        return super()._read(X, y)
-
-    def _most_rows(self, n_features: int) -> int | None:
-        return self.subsample
-
-    def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
-        rows: tuple[Any, Any] = inputs.some(most)  # as many as of an array: no warning
+        rows: tuple[Any, Any] = inputs.some(self.subsample)
         return rows
 
     def _is_unsupervised(self) -> bool:

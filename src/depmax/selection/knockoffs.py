@@ -21,12 +21,8 @@ from depmax.data import read_target
 from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.selection._scores.outputs import target_images
-from depmax.selection.selector import (
-    DependenceSelector,
-    NoDependenceWarning,
-    Ranking,
-    best_first,
-)
+from depmax.selection.ranking import Ranking, best_first
+from depmax.selection.selector import DependenceSelector
 
 #: Folds and penalties that the default estimator chooses by.
 FOLDS, PENALTIES = 5, 30
@@ -135,13 +131,6 @@ class Knockoffs(DependenceSelector):
         self.normal_scores = normal_scores
         self.random_state = random_state
 
-    def _n_worth_keeping(self, ranking: Ranking) -> int:
-        """How many columns "auto" keeps: none where the guarantee allows none, with a warning."""
-        self.n_significant_ = ranking.n_significant or 0
-        if not self.n_significant_:
-            warn_caller(_why_none(ranking.scores, self.fdr), NoDependenceWarning)
-        return self.n_significant_
-
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""
 
@@ -165,7 +154,9 @@ class Knockoffs(DependenceSelector):
             scores[varying] = self._contest(columns, knockoffs, y, rng)
         self.threshold_ = knockoff_threshold(scores, self.fdr)
         order = best_first(scores, constant)
-        return Ranking(order, scores, n_significant=int(np.sum(scores >= self.threshold_)))
+        n_significant = int(np.sum(scores >= self.threshold_))
+        why_none = _why_none(scores, self.fdr)
+        return Ranking(order, scores, n_significant=n_significant, why_none=why_none)
 
     def _contest(
         self, columns: np.ndarray, knockoffs: np.ndarray, y: Any, rng: np.random.Generator

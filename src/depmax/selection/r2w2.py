@@ -18,7 +18,8 @@ from depmax.data.columns import Categories
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import machine_signs, standardized
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import DependenceSelector
 
 #: Precision of both quadratic problems, for kernel matrices with entries of about 1.
 TOLERANCE = 1e-6

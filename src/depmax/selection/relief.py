@@ -16,7 +16,8 @@ from depmax.data import Target, read_target
 from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.selection._scores.outputs import class_codes
-from depmax.selection.selector import DependenceSelector, Ranking, best_first
+from depmax.selection.ranking import Ranking, best_first
+from depmax.selection.selector import DependenceSelector
 
 #: Time of one core to compare two rows.
 SECONDS_PER_PAIR = 2.2e-8

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -17,56 +13,30 @@ from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from depmax._extras import make_frame
 from depmax._parameters import check_parameters, is_whole
+from depmax._warnings import warn_caller
 from depmax.data import Scan, read_fit
 from depmax.data.checks import Missing, refuse_missing, require_varying, warn_of_scales
 from depmax.data.columns import Categories
 from depmax.data.reading import aligned, refuse_streamed_target
 from depmax.data.sample import weigh
 from depmax.data.scan import by_chunks
-from depmax.data.stream import SampledRowsWarning, refuse_with_streams
-from depmax.data.table import as_requested, is_streamed, refuse_unreadable, take_columns
+from depmax.data.stream import refuse_with_streams
+from depmax.data.table import (
+    as_requested,
+    is_streamed,
+    numbered_columns,
+    refuse_unreadable,
+    take_columns,
+)
 from depmax.kernels import Kernel, Linear
-from depmax.selection._ranked_columns import RankedColumns
 from depmax.selection._search.units import n_leading
 from depmax.selection._substitutes import substitutes
+from depmax.selection.ranking import NoDependenceWarning, Ranking, why_only
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """Outcome of a search over columns."""
-
-    order: np.ndarray  # columns from best to worst, all of them
-    scores: np.ndarray  # one per column; larger is better within a round
-    path: tuple[tuple[int, float], ...] = ()  # (columns left, dependence) per round
-    n_significant: int | None = None  # how many columns "auto" found worth keeping; None: not asked
-    sizes: np.ndarray | None = None  # of groups of columns, in order, that are kept as a whole
-
-
-class NoDependenceWarning(UserWarning):
-    """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
-
-    Of few rows it may not find what p-values of single columns show; the message then says both.
-    The best column is kept all the same, since most estimators in a pipeline need one, and
-    ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
-    which bounds the share of false discoveries, keeps none.) To stop a script in this case, turn
-    the warning into an error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from depmax import DependenceFilter, NoDependenceWarning
-    >>> rng = np.random.default_rng(0)
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", NoDependenceWarning)
-    ...     noise = DependenceFilter("auto").fit(rng.normal(size=(100, 5)), rng.normal(size=100))
-    >>> noise.n_significant_, noise.n_features_
-    (0, 1)
-    """
-
-
-class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
+class DependenceSelector(SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_rank``.
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
@@ -75,8 +45,17 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
     """
 
     n_features_to_select: Any
+    ranking_: np.ndarray
+    scores_: np.ndarray
+    support_: np.ndarray
+    substitutes_: np.ndarray
+    n_features_: int
+    effects_: Any = None  # and p-values, of selectors that have them
+    pvalues_adjusted_: Any = None
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
+    #: Kernel of y, for selectors that have the choice.
+    target_kernel: Any = "auto"
     #: What missing cells say, for selectors that use them.
     missing: Missing = "refuse"
     #: What the second number of each round in ``path_`` is.
@@ -104,23 +83,29 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
         -------
         self
         """
-        return self._fit(X, y, self._rank)
+        return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
-        """Read X, let ``rank`` order its columns, and keep the best."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Any:
+        """Read X, order its columns and keep the best; ``others`` are arguments of ``_rank``."""
+        if sample_weight is not None:
+            weighed = weigh(sample_weight, X, y)
+            X, y = weighed.of(X), weighed.of(y, self.target_kernel)
+            others["weight"] = weighed.weight
         check_parameters(self)
         self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
         n_requested = self._n_requested(rows.shape[1])
-        require_varying(rows, getattr(self, "missing", "refuse"))
+        require_varying(rows, self.missing)
+        if sample_weight is not None:
+            refuse_missing(rows, type(self).__name__, getattr(self, "feature_names_in_", None))
         self._warn_of_scales(rows)
-        self._keep(rank(rows, y, self.categories_), n_requested)
+        self._keep(self._rank(rows, y, self.categories_, **others), n_requested)
         self.substitutes_ = substitutes(rows, self.support_, self.n_jobs, self.categories_)
         return self
 
     def _keep(self, ranking: Ranking, n_requested: int | None) -> None:
         """Keep the best columns."""
-        count = n_requested or self._n_worth_keeping(ranking)
+        count = self._n_worth_keeping(ranking) if n_requested is None else n_requested
         if ranking.sizes is not None:
             count = self._n_of_whole_groups(count, ranking.sizes)
         self.ranking_ = np.argsort(ranking.order) + 1
@@ -146,8 +131,7 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
             )
         self._refuse_sparse(inputs.example)
         inputs.describe_to(self)
-        most = self._most_rows(inputs.shape[1])
-        return (inputs, target) if most is None else self._some_rows(inputs, most)
+        return self._some_rows(inputs, target)
 
     def _refuse_sparse(self, rows: Any) -> None:
         if sparse.issparse(rows) and not self._accepts_sparse:
@@ -156,45 +140,30 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
                 f"or {self._sparse_remedy}."
             )
 
-    def _most_rows(self, n_features: int) -> int | None:
-        """How many rows of a table that is read a chunk at a time are searched; None: all."""
-        return None
-
-    def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
-        """At most this many rows in memory, drawn with a fixed seed."""
-        n_rows = inputs.shape[0]
-        if n_rows > most:
-            warnings.warn(
-                f"{type(self).__name__} searches {most:,} of {n_rows:,} rows, drawn with a fixed "
-                "seed: the table is read a chunk at a time, and the search needs rows in memory.",
-                SampledRowsWarning,
-                stacklevel=5,
-            )
-        rows: tuple[Any, Any] = inputs.some(most)
-        return rows
+    def _some_rows(self, inputs: Any, target: Any) -> tuple[Any, Any]:
+        """Of a table that is read a chunk at a time: all, or some in memory, with their target."""
+        return inputs, target
 
     def _n_worth_keeping(self, ranking: Ranking) -> int:
-        """How many columns "auto" keeps: at least one, with a warning where none is worth it."""
+        """How many columns "auto" keeps; where none is worth it the best, or none, and it says so.
+
+        Most estimators in a pipeline need a column.
+        """
         self.n_significant_ = ranking.n_significant or 0
         if not self.n_significant_:
-            why = self._why_only(int(ranking.order[0]))
-            warnings.warn(why, NoDependenceWarning, stacklevel=4)
-        return max(1, self.n_significant_)
+            why = ranking.why_none or why_only(self, int(ranking.order[0]))
+            warn_caller(why, NoDependenceWarning)
+        return max(0 if ranking.why_none else 1, self.n_significant_)
 
     def _n_of_whole_groups(self, count: int, sizes: np.ndarray) -> int:
         """How many columns the best groups have, while these are at most ``count``."""
         if sizes[0] > count:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} keeps {sizes[0]} columns instead of {count}: the best of "
                 "its column_groups has so many, and groups are kept as a whole.",
                 UserWarning,
-                stacklevel=6,
             )
         return int(sizes[: n_leading(sizes, count)].sum())
-
-    def _uses_missing(self) -> bool:
-        """Whether the method, as its parameters are, can use missing cells."""
-        return self.missing != "refuse"
 
     def _compared_by(self) -> Kernel | None:
         """Kernel that sees the columns in their own units; None if units do not matter."""
@@ -275,6 +244,66 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
         kept = np.flatnonzero(self.support_)
         return X[list(X.columns[kept])] if hasattr(X, "columns") else X[:, kept]
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame of all columns, best first: rank, score, kept, substitute, effect, p-value.
+
+        The substitute of a dropped column is a kept one that shares at least a quarter of its
+        variation, significantly; the cell is empty (None) where no kept column does.
+
+        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
+        normalised HSIC of each column alone, from 0 to 1, with an interval of 95%: that of
+        :func:`depmax.screen`.
+
+        The p-value (where the selector has them) is that of the screening of each column alone,
+        adjusted over all columns: it says nothing about the selected set as a whole.
+        """
+        check_is_fitted(self)
+        order = np.argsort(self.ranking_)
+        names = self._column_names()
+        replaced = [None if p < 0 else names[p] for p in self.substitutes_[order]]
+        columns: dict[str, Any] = {
+            "column": names[order].tolist(),
+            "rank": self.ranking_[order],
+            "score": self.scores_[order],
+            "kept": self.support_[order],
+            "substitute": replaced,
+        }
+        if self.effects_ is not None:
+            for place, name in enumerate(("effect", "effect_low", "effect_high")):
+                columns[name] = self.effects_[order, place]
+        if self.pvalues_adjusted_ is not None:
+            columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
+        return make_frame(columns, library)
+
+    def redundant_columns(self) -> dict[str, list[str]]:
+        """The kept columns, best first, each with the dropped columns that it can replace.
+
+        A dropped column is listed with its substitute, the kept column that shares most of its
+        variation. Dropped columns that appear nowhere share little with any kept one.
+
+        Examples
+        --------
+        >>> from depmax import KernelRidgeElimination
+        >>> X = np.random.default_rng(0).normal(size=(100, 4))
+        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
+        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
+        >>> selector.redundant_columns()
+        {'x0': ['x2'], 'x1': []}
+        """
+        check_is_fitted(self)
+        names = self._column_names()
+        order = np.argsort(self.ranking_)
+        return {
+            str(names[kept]): [str(names[p]) for p in order if self.substitutes_[p] == kept]
+            for kept in order[: self.n_features_]
+        }
+
+    def _column_names(self) -> np.ndarray:
+        """Those of the frame that was fitted, else x0, x1 and so on."""
+        names = getattr(self, "feature_names_in_", None)
+        names = numbered_columns(len(self.ranking_)) if names is None else names
+        return np.asarray(names, dtype=object)
+
     def _refuse_categories(self, what: str) -> None:
         """Refuse categorical columns by name; ``what`` says what the method does with numbers."""
         if self.categories_:
@@ -319,44 +348,15 @@ class DependenceSelector(RankedColumns, SelectorMixin, BaseEstimator):
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._accepts_sparse
-        tags.input_tags.allow_nan = self._uses_missing()
+        tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
 
-class GroupsOfRows:
-    """``fit`` of the selectors with p-values, which depend on whether rows are independent."""
+class WeightedSelector(DependenceSelector):
+    """Base of the selectors with p-values and sums over rows, whose rows may not count alike.
 
-    _fit: Callable[..., Any]
-    _rank: Callable[..., Ranking]
-
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        """Rank the columns of X by their dependence on y and keep the best.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : target of any type
-        groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
-            Groups of *rows* that are not independent, such as those of one patient, as in
-            :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
-            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are
-            the parameter ``column_groups`` of some classes.
-
-        Returns
-        -------
-        self
-        """
-        if is_streamed(X):
-            refuse_with_streams(type(self).__name__, groups=groups)
-        return self._fit(X, y, partial(self._rank, groups=groups))
-
-
-class WeightedRows(GroupsOfRows):
-    """``fit`` of the selectors with sums over rows, to which a row may contribute many times."""
-
-    n_features_to_select: Any
-    #: Kernel of y, for selectors that have the choice.
-    target_kernel: Any = "auto"
+    ``_rank`` takes ``groups`` and ``weight``, too.
+    """
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Any:
         """Rank the columns of X by their dependence on y and keep the best.
@@ -379,9 +379,11 @@ class WeightedRows(GroupsOfRows):
         -------
         self
         """
-        if sample_weight is None:
-            return super().fit(X, y, groups)
         name = type(self).__name__
+        if sample_weight is None:
+            if is_streamed(X):
+                refuse_with_streams(name, groups=groups)
+            return self._fit(X, y, groups=groups)
         if groups is not None:
             raise ValueError(f"{name} takes sample_weight or groups in fit, not both.")
         if isinstance(self.n_features_to_select, str):
@@ -389,22 +391,4 @@ class WeightedRows(GroupsOfRows):
                 f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
                 "which are not available with sample_weight: pass a number or a share."
             )
-        weighed = weigh(sample_weight, X, y)
-        target = weighed.of(y, self.target_kernel)
-        return self._fit(weighed.of(X), target, partial(self._rank_weighed, weight=weighed.weight))
-
-    def _rank_weighed(self, X: Any, y: Any, categories: Categories, weight: np.ndarray) -> Ranking:
-        """``_rank`` of rows without missing cells."""
-        refuse_missing(X, type(self).__name__, getattr(self, "feature_names_in_", None))
-        return self._rank(X, y, categories, weight=weight)
-
-
-def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    """Columns by decreasing score; constant ones last, equal ones in their original order.
-
-    Examples
-    --------
-    >>> best_first(np.array([-1.0, 0.0, 2.0]), np.array([False, True, False]))
-    array([2, 0, 1])
-    """
-    return np.lexsort((-scores, constant))
+        return self._fit(X, y, sample_weight)

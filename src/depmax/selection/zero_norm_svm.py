@@ -13,7 +13,8 @@ from depmax.data import Target, read_target
 from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
 from depmax.selection._scores.outputs import machine_signs, standardized
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import DependenceSelector
 
 #: Newton steps; some ten are usual.
 MOST_STEPS = 200

@@ -77,7 +77,7 @@ def select(
     from depmax.cli.streaming import batch_rows
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
-    from depmax.selection._ranked_columns import n_dependent
+    from depmax.selection.ranking import n_dependent
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")

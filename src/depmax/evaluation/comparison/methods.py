@@ -17,7 +17,8 @@ from depmax.data.checks import require_equal_length
 from depmax.data.columns import Categories, is_frame
 from depmax.data.table import take_columns
 from depmax.evaluation.comparison.problem import Problem
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import DependenceSelector
 
 
 def all_columns(problem: Problem) -> int:

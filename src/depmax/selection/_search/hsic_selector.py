@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from depmax._parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
+from depmax._warnings import warn_caller
 from depmax.data.checks import (
     MINIMUM,
     Missing,
@@ -25,6 +26,7 @@ from depmax.data.checks import (
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, repeated_rows
+from depmax.data.stream import SampledRowsWarning
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
@@ -37,7 +39,8 @@ from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting
 from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
-from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
+from depmax.selection.ranking import Ranking
+from depmax.selection.selector import WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -124,7 +127,7 @@ class Observed:
         return self._screened[2]
 
 
-class HSICSelector(WeightedRows, DependenceSelector):
+class HSICSelector(WeightedSelector):
     """Base of the greedy searches; a subclass implements ``_search``."""
 
     kernel: Any
@@ -160,13 +163,11 @@ class HSICSelector(WeightedRows, DependenceSelector):
         """Without a target where the inputs themselves are the target."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not self._is_unsupervised()
-        return tags
-
-    def _uses_missing(self) -> bool:
         try:
-            return super()._uses_missing() and as_kernel(self.kernel).capabilities.embeds_missing
+            tags.input_tags.allow_nan &= as_kernel(self.kernel).capabilities.embeds_missing
         except (TypeError, ValueError):  # fit is where a wrong kernel is refused
-            return False
+            tags.input_tags.allow_nan = False
+        return tags
 
     def _require_missing(self, rows: np.ndarray) -> None:
         """Refuse missing cells by name if the kernel cannot use them."""
@@ -175,9 +176,18 @@ class HSICSelector(WeightedRows, DependenceSelector):
         where = f"column {column if names is None else repr(names[column])}"
         require_embedding(self._recipe(), type(self).__name__, where)
 
-    def _most_rows(self, n_features: int) -> int:
-        """Rows whose blocks are searched; their cells fit in memory."""
-        return min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
+    def _some_rows(self, inputs: Any, target: Any) -> tuple[Any, Any]:
+        """Rows whose blocks are searched, drawn with a fixed seed; their cells fit in memory."""
+        n_rows, n_features = inputs.shape
+        most = min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
+        if n_rows > most:
+            warn_caller(
+                f"{type(self).__name__} searches {most:,} of {n_rows:,} rows, drawn with a fixed "
+                "seed: the table is read a chunk at a time, and the search needs rows in memory.",
+                SampledRowsWarning,
+            )
+        rows: tuple[Any, Any] = inputs.some(most)
+        return rows
 
     def _is_unsupervised(self) -> bool:
         return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
