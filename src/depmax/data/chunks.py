@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice, pairwise
 from operator import add
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -155,8 +155,6 @@ class Scan(ABC):
     lengths: Sequence[int] | None = None
     #: What is done with every chunk as it is read, one after another.
     changes: tuple[Callable[[Chunk], Chunk], ...] = ()
-    #: What readers that need all rows in memory refuse by.
-    is_streamed: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         x = self.empty.x

@@ -199,6 +199,7 @@ class StreamRows:
     of_inputs: bool = False
     #: Names and categories of the columns of X; None for numbers that a kernel reads.
     columns: Columns | None = None
+    #: What kernels ask, which know of no tables.
     is_streamed: ClassVar[bool] = True
 
     @property

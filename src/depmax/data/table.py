@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from depmax._arrays import object_array
 from depmax.data.checks import Missing, require_finite
+from depmax.data.chunks import Scan
 from depmax.data.columns import (
     Categories,
     ColumnFacts,
@@ -31,6 +32,7 @@ from depmax.data.columns import (
     in_narwhals,
     is_frame,
 )
+from depmax.data.stream import StreamRows
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def is_dask(X: Any) -> bool:
 
 def is_streamed(X: Any) -> bool:
     """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
-    return bool(getattr(X, "is_streamed", False)) or is_dask(X)
+    return isinstance(X, Scan | StreamRows) or is_dask(X)
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:

@@ -118,7 +118,6 @@ class SummedColumns:
 
     sums: ColumnSums
     of_classes: bool
-    is_streamed = True
 
     @classmethod
     def of(cls, rows: Any, target: Any) -> SummedColumns:
