@@ -18,8 +18,6 @@ from depmax.data.chunks import (
     IteratedScan,
     MemoryScan,
     Scan,
-    as_names,
-    is_names,
     n_rows,
     split_target,
     with_text_names,
@@ -82,17 +80,24 @@ iterable or callable
         raise ValueError("columns is empty: name a column, or omit it to use all.")
     if isinstance(data, Scan):
         raise TypeError("data is already a scan: pass it as X.")
-    paths = _paths(data)
-    if paths is not None:
-        return FileScan.opened(paths, _names(target), columns, rows_per_chunk)
+    names, paths = _names(target), _paths(data)
     if is_dask(data):
         from depmax.data.dask_scan import scan_dask
 
-        return scan_dask(data, target, columns)
-    make = _maker_of_chunks(data)
+        return scan_dask(data, target if names is None else None, names or (), columns)
+    make = _maker_of_chunks(data) if paths is None else None
+    if paths is None and make is None:
+        return _in_memory(data, target, names, columns, rows_per_chunk)
+    if names is None:
+        raise TypeError(
+            "target must be the name of a column, or several names: files and iterators hold the "
+            "target in their rows."
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"target names a column twice: {', '.join(names)}.")
     if make is not None:
-        return _iterated(make, _names(target), columns)
-    return _in_memory(data, target, columns, rows_per_chunk)
+        return _iterated(make, names, columns)
+    return FileScan.opened(paths or [], names, columns, rows_per_chunk)
 
 
 def by_chunks(
@@ -141,28 +146,30 @@ def _matches(pattern: str) -> list[Paths]:
     return list(map(Path, found))
 
 
-def _names(target: Any) -> Any:
-    if target is not None and not is_names(target):
-        raise TypeError(
-            "target must be the name of a column, or several names: files and iterators hold the "
-            "target in their rows."
-        )
-    if isinstance(target, list | tuple) and len(set(target)) < len(target):
-        raise ValueError(f"target names a column twice: {', '.join(target)}.")
-    return target
+def _names(target: Any) -> tuple[str, ...] | None:
+    """Names of the columns that are the target; None if it is given as values."""
+    if target is None or isinstance(target, str):
+        return () if target is None else (target,)
+    named = isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
+    return tuple(target) if named else None
 
 
-def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None) -> MemoryScan:
-    y = target
+def _in_memory(
+    data: Any,
+    y: Any,
+    names: tuple[str, ...] | None,
+    columns: Sequence[str] | None,
+    rows_per_chunk: int | None,
+) -> MemoryScan:
     if is_frame(data):
         data = with_text_names(data)
-        named = target is not None and is_names(target) and len(target) != n_rows(data)
-        if columns is not None:
+        if names and (isinstance(y, str) or len(names) != n_rows(data)):
             frame = nw.from_native(data, eager_only=True)
-            data = frame.select([*columns, *(as_names(target) if named else ())]).to_native()
-        if named:
-            chunk = split_target(data, target)
+            chosen = data if columns is None else frame.select([*columns, *names]).to_native()
+            chunk = split_target(chosen, names)
             data, y = chunk.x, chunk.y
+        elif columns is not None:
+            data = nw.from_native(data, eager_only=True).select(columns).to_native()
     elif columns is not None:
         raise TypeError("columns= needs a table whose columns have names.")
     elif sparse.issparse(data):
@@ -191,7 +198,9 @@ def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
     return (lambda: iter(data)) if hasattr(data, "__iter__") else None
 
 
-def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedScan:
+def _iterated(
+    make: Callable[[], Iterable[Any]], names: tuple[str, ...], columns: Any
+) -> IteratedScan:
     """Chunks of an iterator that can be made again."""
 
     def chunks() -> Iterator[Chunk]:
@@ -202,7 +211,7 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
                     require_equal_length(n_rows(x), n_rows(y))
                 yield Chunk(with_text_names(x), y)
             else:
-                yield split_target(with_text_names(item), target)
+                yield split_target(with_text_names(item), names)
 
     is_used_up = iter(make()) is iter(make())  # the same iterator twice
     first = next(chunks(), None)
