@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +19,8 @@ from depmax.data.columns import DATES, WIDE, in_narwhals, is_missing, role_of_te
 
 #: Rows below which labels are not looked at: no unbiased measure is defined on fewer.
 FEWEST_ROWS = 4
+#: Outputs up to which the first visit to a table takes their mean and scatter.
+FEW_OUTPUTS = 16
 #: Levels that a message names.
 SHOWN_ORDER = 4
 
@@ -38,7 +41,7 @@ def target_array(y: Any) -> np.ndarray:
         raise ValueError(
             "requires y to be passed, but the target y is None: these methods are supervised."
         )
-    array = _as_array(y)
+    array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
     refuse_unknown_types(array)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
@@ -77,6 +80,8 @@ def _of_series(series: Any) -> np.ndarray:
 
 def declared_categories(y: Any) -> nw.Series[Any] | None:
     """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
+    if isinstance(y, np.ndarray):
+        return None
     native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
         native = next(native.iter_columns())
@@ -150,6 +155,39 @@ def as_numbers(array: np.ndarray) -> np.ndarray:
             "A target with several columns must be numeric: encode its text columns first."
         ) from error
     return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+
+
+@dataclass(frozen=True)
+class NumberFacts:
+    """Range, mean and scatter of columns of numbers in chunks."""
+
+    n_rows: int
+    ends: tuple[np.ndarray, np.ndarray]  # smallest and largest number of each column
+    #: Mean of few columns, and scatter about it, of shapes (q,) and (q, q).
+    moments: tuple[np.ndarray, np.ndarray] | None
+
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
+    def of(cls, present: np.ndarray) -> NumberFacts | None:
+        """Those of one chunk; None where it holds no numbers."""
+        if present.dtype.kind not in "biuf" or not len(present):
+            return None
+        columns, moments = as_columns(present), None
+        if columns.shape[1] <= FEW_OUTPUTS:
+            mean = columns.mean(axis=0)
+            moments = mean, (columns - mean).T @ (columns - mean)
+        return cls(len(columns), (columns.min(axis=0), columns.max(axis=0)), moments)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def __add__(self, other: NumberFacts) -> NumberFacts:
+        n_rows, moments = self.n_rows + other.n_rows, None
+        ends = np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])
+        if self.moments is not None and other.moments is not None:  # each about its own mean
+            (mean, scatter), (mean_of_other, more) = self.moments, other.moments
+            share, apart = other.n_rows / n_rows, mean_of_other - mean
+            between = self.n_rows * share * np.outer(apart, apart)
+            moments = mean + share * apart, scatter + more + between
+        return NumberFacts(n_rows, ends, moments)
 
 
 # --- what is refused, and what is said ------------------------------------------------------------

@@ -24,6 +24,7 @@ from depmax.data.columns import (
     why_not_numeric,
 )
 from depmax.data.labels import (
+    NumberFacts,
     declared_categories,
     present_target,
     require_classes,
@@ -40,7 +41,7 @@ from depmax.data.table import (
     read_objects,
     read_table,
 )
-from depmax.data.target import NumberFacts, Target, TargetFacts, read_target
+from depmax.data.target import Target, TargetFacts, read_target
 from depmax.kernels import (
     Capabilities,
     ClassBalanced,

@@ -113,6 +113,8 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
             "RandomFourier, hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and "
             "KernelRidgeElimination read a table a chunk at a time."
         )
+    if isinstance(X, np.ndarray):
+        return
     try:
         frame = in_narwhals(X)
     except DuplicateError:
@@ -162,12 +164,13 @@ def _read(
     One dimension is one column, except for an estimator.
     """
     names: tuple[str, ...] | None = None
-    if is_frame(X):
+    is_plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+    if not is_plain and is_frame(X):
         frame, names = nw.from_native(X, eager_only=True), column_names(X)
         if categories is None:
             categories = ColumnFacts.of(frame).categories(frame, name, missing)
         X = Columns(categories, names, name, missing).numbers(frame)
-    elif not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+    elif not is_plain:
         X = array_of(X, name)
     values = check_array(
         X[:, np.newaxis] if X.ndim == 1 and estimator is None else X,

@@ -37,8 +37,6 @@ TASKS = ("auto", "classification", "regression")
 MAX_INTEGER_CLASSES = 20
 #: Different values of a target in chunks that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000
-#: Outputs up to which the first visit takes their mean and scatter.
-FEW_OUTPUTS = 16
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -167,39 +165,6 @@ def _counted(values: np.ndarray, most: float) -> dict[Any, int]:
 
 def _is_mark(value: Any) -> bool:
     return isinstance(value, Real) and value == -1
-
-
-@dataclass(frozen=True)
-class NumberFacts:
-    """Range, mean and scatter of columns of numbers in chunks."""
-
-    n_rows: int
-    ends: tuple[np.ndarray, np.ndarray]  # smallest and largest number of each column
-    #: Mean of few columns, and scatter about it, of shapes (q,) and (q, q).
-    moments: tuple[np.ndarray, np.ndarray] | None
-
-    @classmethod
-    @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
-    def of(cls, present: np.ndarray) -> NumberFacts | None:
-        """Those of one chunk; None where it holds no numbers."""
-        if present.dtype.kind not in "biuf" or not len(present):
-            return None
-        columns, moments = as_columns(present), None
-        if columns.shape[1] <= FEW_OUTPUTS:
-            mean = columns.mean(axis=0)
-            moments = mean, (columns - mean).T @ (columns - mean)
-        return cls(len(columns), (columns.min(axis=0), columns.max(axis=0)), moments)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def __add__(self, other: NumberFacts) -> NumberFacts:
-        n_rows, moments = self.n_rows + other.n_rows, None
-        ends = np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])
-        if self.moments is not None and other.moments is not None:  # each about its own mean
-            (mean, scatter), (mean_of_other, more) = self.moments, other.moments
-            share, apart = other.n_rows / n_rows, mean_of_other - mean
-            between = self.n_rows * share * np.outer(apart, apart)
-            moments = mean + share * apart, scatter + more + between
-        return NumberFacts(n_rows, ends, moments)
 
 
 # --- the target -----------------------------------------------------------------------------------
