@@ -19,8 +19,6 @@ from depmax.data.columns import DATES, WIDE, in_narwhals, is_missing, role_of_te
 
 #: Rows below which labels are not looked at: no unbiased measure is defined on fewer.
 FEWEST_ROWS = 4
-#: Outputs up to which the first visit to a table takes their mean and scatter.
-FEW_OUTPUTS = 16
 #: Levels that a message names.
 SHOWN_ORDER = 4
 
@@ -158,36 +156,18 @@ def as_numbers(array: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class NumberFacts:
-    """Range, mean and scatter of columns of numbers in chunks."""
+class Indicators:
+    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
 
-    n_rows: int
-    ends: tuple[np.ndarray, np.ndarray]  # smallest and largest number of each column
-    #: Mean of few columns, and scatter about it, of shapes (q,) and (q, q).
-    moments: tuple[np.ndarray, np.ndarray] | None
+    classes: np.ndarray  # sorted
+    signs: bool = False
 
-    @classmethod
-    @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
-    def of(cls, present: np.ndarray) -> NumberFacts | None:
-        """Those of one chunk; None where it holds no numbers."""
-        if present.dtype.kind not in "biuf" or not len(present):
-            return None
-        columns, moments = as_columns(present), None
-        if columns.shape[1] <= FEW_OUTPUTS:
-            mean = columns.mean(axis=0)
-            moments = mean, (columns - mean).T @ (columns - mean)
-        return cls(len(columns), (columns.min(axis=0), columns.max(axis=0)), moments)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def __add__(self, other: NumberFacts) -> NumberFacts:
-        n_rows, moments = self.n_rows + other.n_rows, None
-        ends = np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])
-        if self.moments is not None and other.moments is not None:  # each about its own mean
-            (mean, scatter), (mean_of_other, more) = self.moments, other.moments
-            share, apart = other.n_rows / n_rows, mean_of_other - mean
-            between = self.n_rows * share * np.outer(apart, apart)
-            moments = mean + share * apart, scatter + more + between
-        return NumberFacts(n_rows, ends, moments)
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, n_classes) or (n, 1)."""
+        codes = np.searchsorted(self.classes, y)
+        if self.signs:
+            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.eye(len(self.classes))[codes]
 
 
 # --- what is refused, and what is said ------------------------------------------------------------

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
 from depmax.data.checks import Missing, warn_of_scales
-from depmax.data.chunks import Chunk, Scan, add_up
+from depmax.data.chunks import Scan
 from depmax.data.columns import (
-    ColumnFacts,
     Columns,
     column_names,
-    is_frame,
     is_missing,
-    is_nominal,
-    why_not_numeric,
 )
 from depmax.data.labels import (
-    NumberFacts,
-    declared_categories,
-    present_target,
     require_classes,
     require_labelled,
 )
 from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
-from depmax.data.scan import scan
-from depmax.data.stream import Stream, StreamRows
+from depmax.data.scan import scan, surveyed
+from depmax.data.stream import StreamRows
 from depmax.data.table import (
     Table,
     is_streamed,
@@ -41,7 +31,7 @@ from depmax.data.table import (
     read_objects,
     read_table,
 )
-from depmax.data.target import Target, TargetFacts, read_target
+from depmax.data.target import Target, read_target
 from depmax.kernels import (
     Capabilities,
     ClassBalanced,
@@ -53,65 +43,6 @@ from depmax.kernels import (
 )
 from depmax.kernels._parts import Choose
 from depmax.kernels.kernel import Kernel
-
-
-# --- the first visit ------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Survey:
-    """What one visit to a table tells."""
-
-    lengths: Mapping[int, int]  # rows of each piece, those without a target not counted
-    columns: ColumnFacts | None = None
-    target: TargetFacts | None = None
-    numbers: NumberFacts | None = None
-
-    def __add__(self, other: Survey) -> Survey:
-        pairs = (
-            (self.columns, other.columns),
-            (self.target, other.target),
-            (self.numbers, other.numbers),
-        )
-        return Survey({**self.lengths, **other.lengths}, *map(add_up, pairs))
-
-
-def _look(nominal: Sequence[str], number: int, chunks: Iterator[Chunk]) -> Survey:
-    """Survey of one piece: its length, levels of its categorical columns, its target."""
-    found = Survey({number: 0})
-    for chunk in chunks:
-        count, columns, target, numbers = chunk.n_rows, None, None, None
-        if chunk.y is not None:
-            present, missing = present_target(chunk.y)
-            count, n_missing = len(present), 0 if missing is None else int(missing.sum())
-            declared = declared_categories(chunk.y) is not None
-            target = TargetFacts.of(present, n_missing, declared)
-            numbers = NumberFacts.of(present)
-        if nominal:
-            columns = ColumnFacts.of(nw.from_native(chunk.x, eager_only=True).select(nominal))
-        found += Survey({number: found.lengths[number] + count}, columns, target, numbers)
-    return found
-
-
-def surveyed(table: Scan) -> Stream:
-    """The table after a first visit to its target and its categories."""
-    empty = table.empty.x
-    visited: Sequence[str] | None = None  # columns of X that the visit reads
-    nominal: Sequence[str] = ()
-    if is_frame(empty):
-        frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
-        for place, kind in enumerate(frame.schema.values()):
-            if not is_nominal(kind) and not kind.is_numeric():
-                raise TypeError(why_not_numeric(frame[:, place], "X"))
-        nominal = [name for name, kind in frame.schema.items() if is_nominal(kind)]
-        visited = nominal if nominal or table.has_target else names[:1]
-    if not nominal and not table.has_target and table.lengths is not None:
-        survey = Survey(dict(enumerate(table.lengths)))
-    else:
-        survey = table.total(partial(_look, nominal), columns=visited)
-    if survey is None or sum(survey.lengths.values()) == 0:
-        raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
-    lengths = [survey.lengths[number] for number in sorted(survey.lengths)]
-    decoder = Columns.of_chunks(empty, survey.columns)
-    return Stream(table, decoder, lengths, survey.target, survey.numbers)
 
 
 # --- inputs ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -27,32 +27,26 @@ class SampledRowsWarning(UserWarning):
     """
 
 
+@dataclass(frozen=True, eq=False)
 class Stream:
-    """A surveyed table: how many rows it has, how they are read, and visits to them.
+    """A surveyed table: how many rows it has, how they are read, and visits to them."""
 
-    Parameters
-    ----------
-    table : Scan
-    decoder : Columns
-    lengths : sequence of int
-        Rows of each piece, those without a target not counted.
-    facts : TargetFacts or None
-    numbers : NumberFacts or None
-        Of a target of numbers.
-    """
+    table: Scan
+    decoder: Columns
+    lengths: Sequence[int]  # rows of each piece, those without a target not counted
+    facts: Any = None  # TargetFacts
+    numbers: Any = None  # NumberFacts of a target of numbers
+    _kept: list[_Taken] = field(default_factory=list)
 
-    def __init__(
-        self,
-        table: Scan,
-        decoder: Columns,
-        lengths: Sequence[int],
-        facts: Any = None,
-        numbers: Any = None,
-    ) -> None:
-        self.table, self.decoder, self.facts, self.numbers = table, decoder, facts, numbers
-        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self.n_rows = int(self.starts[-1])
-        self._kept: list[_Taken] = []
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Positions of the first rows of all pieces, and the end."""
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are visited."""
+        return int(self.starts[-1])
 
     @property
     def inputs(self) -> StreamRows:
@@ -95,7 +89,7 @@ class Stream:
 
     def keep(self, indices: np.ndarray) -> None:
         """Read the rows at some positions once, for later calls of ``take``."""
-        self._kept = self._taken(np.unique(np.asarray(indices, dtype=np.int64)))
+        self._kept[:] = self._taken(np.unique(np.asarray(indices, dtype=np.int64)))
 
     def _taken(self, indices: np.ndarray, *, inputs: bool = True) -> list[_Taken]:
         """The rows at some positions, sorted, from a visit to the pieces that have them."""

@@ -13,6 +13,7 @@ import numpy as np
 from depmax._arrays import count_integers, object_array
 from depmax.data.checks import require_finite
 from depmax.data.labels import (
+    Indicators,
     as_columns,
     as_numbers,
     declared_categories,
@@ -254,7 +255,7 @@ class Target:
         if not self.is_streamed:
             return self.values if self.values.ndim == 1 else self.values[:, 0]
         is_float = self.classes.dtype.kind == "f"
-        labels = self.values.changed(_as_floats) if is_float else self.values
+        labels = self.values.changed(np.float64) if is_float else self.values
         return replace(labels, example=self.classes[:1])
 
     @cached_property
@@ -397,25 +398,6 @@ def _values(
         whole = bool((array == np.floor(array)).all()) and np.abs(array).max() < 2**53
         array = array.astype(np.int64) if whole else array
     return array
-
-
-def _as_floats(y: np.ndarray) -> np.ndarray:
-    return np.asarray(y, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Indicators:
-    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
-
-    classes: np.ndarray  # sorted
-    signs: bool = False
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n, n_classes) or (n, 1)."""
-        codes = np.searchsorted(self.classes, y)
-        if self.signs:
-            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-        return np.eye(len(self.classes))[codes]
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
