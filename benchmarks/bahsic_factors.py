@@ -30,8 +30,8 @@ from scipy.linalg import cholesky, solve_triangular
 
 from depmax import BAHSIC, hsic
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.selection._search import rounds
-from depmax.selection._search.changes import Change, Outcome
+from depmax.selection._search.data import Change, Outcome
+from depmax.selection._search.search import Search
 
 #: Largest γ max|x|² for which the power series is used, and what its terms are compared with.
 REACH, NEGLECTED = 1.5, 1e-5
@@ -47,12 +47,12 @@ SINGLE = np.float32
 class FactorScores:
     """Scores of every column that may leave, from at most ``rank`` pivots and all rows."""
 
-    def __init__(self, setting: rounds.Setting, rank: int) -> None:
+    def __init__(self, setting: Search, rank: int) -> None:
         X = np.asarray(setting.X, dtype=np.float64)
         self.X = (X - 0.5 * (X.max(axis=0) + X.min(axis=0))).astype(SINGLE)
         self.reach = np.abs(self.X).max(axis=0).astype(np.float64) ** 2
-        factor = factor_to(setting.blocks.target, TARGET_TOL, TARGET_RANK).factor
-        self._weigh(factor - factor.mean(axis=0), setting.blocks.unbiased)
+        factor = factor_to(setting.target, TARGET_TOL, TARGET_RANK).factor
+        self._weigh(factor - factor.mean(axis=0), setting.unbiased)
         self.rank = rank
         self.some = np.random.default_rng(0).permutation(len(X))[:PIVOT_ROWS]
         self.lacking: dict[int, float] = {}  # columns left: share of the trace that is lacking
@@ -78,7 +78,7 @@ class FactorScores:
         half = solve_triangular(root, product, lower=True)
         return float(np.sum(self.weights * (half.T @ half)))
 
-    def outcome(self, setting: rounds.Setting, change: Change) -> Outcome:
+    def outcome(self, setting: Search, change: Change) -> Outcome:
         """Dependence of all columns and without each."""
         gamma = 0.5 / setting.resolve(change.base)._width() ** 2
         columns = change.base
@@ -173,19 +173,19 @@ def search(X: np.ndarray, y: np.ndarray, way: str) -> tuple[np.ndarray, float, d
     )
     made: list[FactorScores] = []
 
-    def outcome(setting: rounds.Setting, change: Change) -> Outcome:
+    def outcome(setting: Search, change: Change) -> Outcome:
         if not made:
             made.append(FactorScores(setting, size or 0))
         return made[0].outcome(setting, change)
 
-    usual = rounds.Setting.outcome
+    usual = Search._outcome
     start = time.process_time()
     try:
         if kind == "factors":
-            rounds.Setting.outcome = outcome  # type: ignore[method-assign]  # the prototype stands in for it
+            Search._outcome = outcome  # type: ignore[method-assign]  # the prototype stands in for it
         selector.fit(X, y)
     finally:
-        rounds.Setting.outcome = usual  # type: ignore[method-assign]  # and leaves again
+        Search._outcome = usual  # type: ignore[method-assign]  # and leaves again
     seconds = time.process_time() - start
     return np.argsort(selector.ranking_), seconds, made[0].lacking if made else {}
 

@@ -21,9 +21,9 @@ from depmax._threads import one_blas_thread
 from depmax.data.reading import read_target_sample
 from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
-from depmax.selection._search.changes import Change, Problem, changes
-from depmax.selection._search.changes.powers import APART, Series
-from depmax.selection._search.changes.target_weights import TargetWeights
+from depmax.selection._search.changes import changes
+from depmax.selection._search.data import Change, SearchData
+from depmax.selection._search.squares import APART, Series
 
 
 @njit(parallel=True, fastmath=True, cache=True)
@@ -149,13 +149,12 @@ def _mrmr(X: np.ndarray, y: np.ndarray) -> None:
 def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     """One pass against the products it consists of."""
     X, y = problem(m, d)
-    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     change = Change(np.arange(d), [np.array([j]) for j in range(d)], joins=False)
-    task = Problem(X, target, np.dtype(np.float32), 2)
+    task = SearchData.of(X, read_target_sample(y, "auto"), True, np.float32, 2)
     with one_blas_thread(2):  # as in a fit: two threads with a BLAS thread each
         seconds = best_seconds(lambda: changes(task, Gaussian(np.sqrt(d)), change), 5)
     single = X.astype(np.float32)
-    needed = Series.of(task, np.arange(d), 0.5 / d).needed
+    needed = Series.of(task, np.arange(d), np.arange(d), 0.5 / d).needed
     powers = [int(np.sum(needed >= k)) for k in range(1, needed.max() + 1)]
     widths = [d, *powers, int(np.sum(needed >= APART))]  # distances, powers, shifts
     widths = [width for width in widths if width]

@@ -135,9 +135,7 @@ class Search:
         outcome = self._outcome(Change(self.columns(units), columns, joins=False))
         return outcome.value, outcome.scores
 
-    def with_each(
-        self, units: Numbers, others: Numbers
-    ) -> np.ndarray:
+    def with_each(self, units: Numbers, others: Numbers) -> np.ndarray:
         """Dependence of a set of units with each of some others."""
         columns = [self.units.columns[unit] for unit in others]
         return self._outcome(Change(self.columns(units), columns, joins=True)).scores
