@@ -35,7 +35,6 @@ TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
 Task = Literal["auto", "classification", "regression"]
 TASKS = ("auto", "classification", "regression")
-
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
 #: Different values of a target in chunks that are counted; with more it can only be numbers.
