@@ -69,7 +69,7 @@ def test_variances_of_residuals_are_those_of_a_penalised_regression(
     Z, y = rng.normal(size=(40, 1)), rng.normal(size=(40, 1))
     codes = rng.integers(0, 22, 40)
     codes[:22] = np.arange(22)
-    smoother, _ = _regressions(Z, codes).best(np.sin(Z) + 0.3 * y)
+    smoother = _regressions(Z, codes).best(np.sin(Z) + 0.3 * y)
     R = smoother.residual(np.eye(40))
     np.testing.assert_allclose(smoother.variances()[:, 0], np.sum(R * R, axis=1), atol=1e-8)
     assert (smoother.variances() < smoother.basis.freedoms[:, [smoother.place]] + 1e-12).all()
@@ -81,7 +81,7 @@ def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.G
     table = Table(rng.normal(size=(80, 2)))
     regressions = _regressions(table.values)
     y = np.sin(table.values[:, [0]]) + 0.1 * rng.normal(size=(80, 1))
-    smoother, _ = regressions.best(y, regressions.directions(y))
+    smoother = regressions.best(y, regressions.directions(y))
     fitted = smoother.curve(y)(regressions.given.values)
     np.testing.assert_allclose(y - fitted, smoother.residual(y), atol=1e-8)
 
@@ -100,7 +100,7 @@ def test_five_confounders_are_learned(shape: Any, rng: np.random.Generator) -> N
     signal = shape(Z)
     y = (signal / signal.std() + 0.5 * rng.normal(size=600))[:, np.newaxis]
     regressions = _regressions(Z)
-    smoother, _ = regressions.best(y, regressions.directions(y))
+    smoother = regressions.best(y, regressions.directions(y))
     assert smoother.error < 1.25 * 0.2  # the noise is a fifth of the variance
 
 

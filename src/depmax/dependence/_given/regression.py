@@ -13,9 +13,8 @@ many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -244,15 +243,21 @@ class Regressions:
 
     given: Confounders
     units: RowUnits
-    landmarks: np.ndarray = field(init=False)
-    chosen_rows: np.ndarray | slice = field(init=False)
 
-    def __post_init__(self) -> None:
-        m = len(self.given.values)
-        order = np.random.default_rng(0).permutation(m)
-        rows: Any = slice(None) if m <= ROWS_TO_CHOOSE else np.sort(order[:ROWS_TO_CHOOSE])
-        object.__setattr__(self, "landmarks", self.given.values[order[:LANDMARKS]])
-        object.__setattr__(self, "chosen_rows", rows)
+    @cached_property
+    def landmarks(self) -> np.ndarray:
+        """Confounders of the rows that carry the regressions."""
+        return np.asarray(self.given.values[self._order[:LANDMARKS]])
+
+    @cached_property
+    def chosen_rows(self) -> np.ndarray | slice:
+        """Rows to choose on."""
+        few = len(self._order) <= ROWS_TO_CHOOSE
+        return slice(None) if few else np.sort(self._order[:ROWS_TO_CHOOSE])
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.random.default_rng(0).permutation(len(self.given.values))
 
     @cached_property
     def joint(self) -> tuple[tuple[Joint, RidgeBasis], ...]:
@@ -307,10 +312,8 @@ class Regressions:
         """Features of one kernel on the rows to choose on."""
         return RidgeBasis.of(similarity, self.few, self.landmarks, self.few_units)
 
-    def best(
-        self, images: np.ndarray, also: Sequence[RidgeBasis] = ()
-    ) -> tuple[Smoother, RidgeBasis]:
-        """The regression of least leave-one-out error, and its features on the rows to choose on.
+    def best(self, images: np.ndarray, also: Sequence[RidgeBasis] = ()) -> Smoother:
+        """The regression of least leave-one-out error.
 
         Parameters
         ----------
@@ -319,12 +322,12 @@ class Regressions:
         """
         part = _most_varied(images[self.chosen_rows])
         winner = min((*self.shared, *also), key=lambda basis: basis.errors(part).min())
-        return self._smoother(self._on_all_rows(winner), images), winner
+        return self._smoother(self._on_all_rows(winner), images)
 
     def best_of_each(
         self, columns: np.ndarray, also: Sequence[RidgeBasis] = ()
     ) -> list[tuple[Smoother, RidgeBasis]]:
-        """``best`` for every column by itself, the errors of all of them at once."""
+        """``best`` for every column by itself, with its features on the rows to choose on."""
         part = columns[self.chosen_rows]
         part = part - part.mean(axis=0)
         candidates = (*self.shared, *also)

@@ -103,7 +103,7 @@ class GivenSide:
         images = principal_coordinates(sample)
         if directions and not columns.winners:
             also = [*also, *regressions.directions(images)]
-        smoother = regressions.best(images, also)[0]
+        smoother = regressions.best(images, also)
         share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
         dof = max([smoother.dof, *columns.dofs])
         left = smoother.residual(images)[:, :CHECKED]
