@@ -229,7 +229,6 @@ class GivenTarget:
     regressions: Regressions
     side: GivenSide
     winners: tuple[RidgeBasis, ...]
-    zeta: np.ndarray
     rows: Any  # of the target, residuals in place of numbers
 
     @classmethod
@@ -240,7 +239,7 @@ class GivenTarget:
         regressions = read_given(given, groups)
         sample, left = read_left_target(y, target_kernel, regressions)
         side = GivenSide.of(sample, left, regressions, left.winners)
-        return cls(regressions, side, left.winners, regressions.weights, sample.rows)
+        return cls(regressions, side, left.winners, sample.rows)
 
     def against(
         self, values: np.ndarray, recipe: Kernel, choose: Choose
@@ -265,7 +264,8 @@ class GivenTarget:
             Sample(kernel, left.values), left, self.regressions, also, directions=False
         )
         bandwidth = unit * float(getattr(kernel, "bandwidth", np.nan))
-        return Conditional.of(x, self.side, self.zeta), bandwidth, fit_of(x, self.side)
+        found = Conditional.of(x, self.side, self.regressions.weights)
+        return found, bandwidth, fit_of(x, self.side)
 
 
 def _has_width(recipe: Kernel) -> bool:
