@@ -285,7 +285,7 @@ class Regressions:
 
     @cached_property
     def few_units(self) -> RowUnits:
-        """RowUnits of the rows to choose on."""
+        """Units of the rows to choose on."""
         rows = self.chosen_rows
         return self.units if isinstance(rows, slice) else self.units.take(rows)
 

@@ -126,7 +126,7 @@ class GivenSide:
 
     @property
     def units(self) -> RowUnits:
-        """RowUnits of rows that are independent of each other."""
+        """Units of rows that are independent of each other."""
         return self.smoother.basis.units
 
     @property
