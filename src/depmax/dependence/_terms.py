@@ -225,7 +225,6 @@ def product_with(side: Sample) -> Product:
     if side.n_samples <= GRAM_ROWS:
         gram = side.gram()
         return lambda vectors: gram @ vectors
-    tell_pairs(side.n_samples)
 
     def over_tiles(vectors: np.ndarray) -> np.ndarray:
         product = np.zeros_like(vectors)

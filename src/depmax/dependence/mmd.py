@@ -14,7 +14,7 @@ from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, is_precomputed
 from depmax.data.table import numbered_columns, take_columns
-from depmax.dependence._terms import product_with
+from depmax.dependence._terms import product_with, tell_pairs
 from depmax.dependence.resolve import most_dependent, weighted_rows
 from depmax.kernels import KernelLike, as_kernel
 
@@ -85,6 +85,8 @@ def mmd(
     shares[:n_x, 0], shares[n_x:, 1] = weight[:n_x] / counts[0], weight[n_x:] / counts[1]
     contrast = shares[:, 0] - shares[:, 1]
     side = side if sparse.issparse(side.rows) else side.near_origin()
+    if not side.is_narrow:
+        tell_pairs(side.n_samples)
     images = product_with(side)(np.column_stack([contrast, shares]))
     value = float(require_finite_values(contrast @ images[:, 0]))  # ‖μ_x - μ_z‖²
     if not unbiased:
