@@ -1,8 +1,7 @@
-"""The target as extractors see it: rows with a kernel, groups, or numbers with coded classes."""
+"""The target of methods that see groups, or numbers: slices, classes, and coded classes."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,18 +9,25 @@ from typing import Any
 import numpy as np
 
 from depmax.algebra.form import square_of
-from depmax.algebra.targets import centred_target, target_factor, target_sums
+from depmax.algebra.targets import centred_target, target_sums
 from depmax.data import Target, TargetKind, read_target
 from depmax.data.labels import as_columns
 from depmax.data.reading import Labels, warn_of_outputs
 from depmax.data.sample import Sample
 from depmax.data.stream import beside
 from depmax.data.table import is_streamed
+<<<<<<< HEAD:src/depmax/extraction/_fitting/coded_target.py
+from depmax.data.target import MAX_INTEGER_CLASSES, as_columns
+from depmax.extraction._fitting.search import Answer
+=======
 from depmax.data.target import MAX_INTEGER_CLASSES
+>>>>>>> main:src/depmax/extraction/_fitting/answer.py
 from depmax.kernels import Columns, Delta, Linear
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
 AnyTarget = Any
+<<<<<<< HEAD:src/depmax/extraction/_fitting/coded_target.py
+=======
 #: The limit of methods all of whose components may carry dependence.
 EVERY = sys.maxsize
 
@@ -66,6 +72,7 @@ class Answer:
     def of_labelled_rows(self) -> Answer:
         """The same for a table of the labelled rows alone."""
         return replace(self, labelled=None)
+>>>>>>> main:src/depmax/extraction/_fitting/answer.py
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -377,6 +384,11 @@ def coded_classes(labels: Any, weight: np.ndarray | None = None, like: Any = Non
         return CodedTarget("classes", coding.of(labels), classes, counts)
     named = classes if like is None else label_type(classes, like)
     return CodedTarget("classes", coding(labels), named, weight=weight)
+
+
+def coded_answer(coded: CodedTarget) -> Answer:
+    """A target as numbers, under the linear kernel."""
+    return Answer(Sample(Linear(), coded.values, weight=coded.weight), coded=coded)
 
 
 def is_flat(y: Any) -> bool:
