@@ -47,6 +47,7 @@ def screen(
     given: Any = None,
     sample_weight: Any = None,
     missing: Missing = "neutral",
+    full: bool = False,
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -157,31 +158,25 @@ def screen(
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     plan = plan_of(groups, table.n_samples, target_side.rows, table.values)
-    target: Any = ScreeningTarget.of(target_side, tol, plan)
+    target = ScreeningTarget.of(target_side, tol, as_exchange(groups), plan)
     missing_counts = None
     if has_missing(table.values):
-        from depmax.dependence._nulls.screening_target import GappedTarget
-
-        exchange = as_exchange(groups)
-        target = GappedTarget(target, missing == "level", exchange, target_side.rows)
         missing_counts = np.isnan(table.values).sum(axis=0)
     recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     if groups is None:
         warn_of_neighbours(table.values, target_side.rows, table.categories)
-    values = table.values.tocsc() if sparse.issparse(table.values) else table.values
-
-    def scored(position: int) -> tuple[float, ...]:
-        column = values[:, [position]]
-        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
-        if position in table.categories:
-            return target.score_and_effect(Delta(), column, unbiased)
-        return target.score_and_effect(recipe, column, unbiased)
-
-    with one_blas_thread(always=True):
-        results = map_threads(scored, range(values.shape[1]), n_jobs)
-    scores, pvalues, widths, shares, low, high = np.array(results).T
-    names = table.names or numbered_columns(values.shape[1])
+    found = target.screen(
+        table.values,
+        recipe,
+        table.categories,
+        unbiased=unbiased,
+        missing=missing,
+        full=full,
+        n_jobs=n_jobs,
+    )
+    scores, pvalues, widths, shares, low, high = found.T
+    names = table.names or numbered_columns(len(scores))
     return Screening(
         names=names,
         scores=scores,

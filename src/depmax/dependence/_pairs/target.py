@@ -12,7 +12,7 @@ from scipy import optimize, sparse, special, stats
 from depmax.data import Target, read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import kernel_of_target, read_target_sample
-from depmax.dependence._nulls.laplace_column import TargetCoordinates
+from depmax.dependence._nulls.sorted_columns import TargetCoordinates
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import factor_to
 
