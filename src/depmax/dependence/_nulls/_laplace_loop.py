@@ -53,17 +53,24 @@ def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the 
     """Median distance between the values of sorted x.
 
     The smallest distance that half of the pairs do not exceed; where more than half of the pairs
-    coincide, half of the pairs that do not. 1 if all x are equal. Every round halves the range of
-    the answer, then moves its ends to the nearest distances that there are.
+    coincide, half of the pairs that do not. 1 if all x are equal. Every round counts the pairs
+    below a distance between both ends, and moves one of these to the next distance there is.
     """
     size = len(x)
-    low, high = 0.0, x[size - 1] - x[0]
+    low = high = x[size - 1] - x[0]
     if high <= 0.0:
         return 1.0
-    goal, pairs = -1, size * (size - 1) // 2  # the first round counts coincidences, sets the goal
+    at_low, start = 0, 0  # pairs closer than ``low``, the least distance that is not 0
+    for i in range(1, size):
+        if x[i] > x[i - 1]:
+            low, start = min(low, x[i] - x[i - 1]), i
+        at_low += i - start
+    at_high = size * (size - 1) // 2  # pairs at most ``high`` apart
+    half = (at_high + 1) // 2
+    goal = half if at_low < half else at_low + (at_high - at_low + 1) // 2
+    middle, turn = 0.7 * (x[3 * size // 4] - x[size // 4]), 0  # that of a normal column
     while low < high:
-        middle = 0.0 if goal < 0 else low + 0.5 * (high - low)
-        if middle >= high:  # no number lies between them
+        if not low <= middle < high:  # no number lies between them, or far off
             middle = low
         count, left, below, above = 0, 0, 0.0, high
         for right in range(size):
@@ -73,14 +80,13 @@ def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the 
             below = max(below, x[right] - x[left])
             if left > 0:
                 above = min(above, x[right] - x[left - 1])
-        if goal < 0:
-            half = (pairs + 1) // 2
-            goal = half if count < half else count + (pairs - count + 1) // 2
-            low = above
-        elif count >= goal:
-            high = below
+        if count >= goal:
+            high, at_high = below, count
         else:
-            low = above
+            low, at_low = above, count
+        share = (goal - 0.5 - at_low) / (at_high - at_low)
+        turn += 1
+        middle = low + (high - low) * (share if turn % 3 else 0.5)
     return high
 
 
@@ -246,8 +252,11 @@ def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the ty
         for a in range(rank):
             carried[a], turned[a] = 0.0, 0.0  # turned: Ψᵀu
         for i in range(m):
+            row, u = order[i], r[i] / (m - 2.0)
             for a in range(rank):
-                rows[i, a] = psi[order[i], a]
+                value = psi[row, a]
+                rows[i, a] = value
+                turned[a] += value * u
         for i in range(m):
             decay = d[i]
             u, square = r[i] / (m - 2.0), squares[order[i]]
@@ -257,7 +266,6 @@ def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the ty
                 carried[a] *= decay
                 product += value * carried[a]
                 carried[a] += value
-                turned[a] += value * u
             weighted *= decay
             cross[i] = product - v * weighted
             weighted += square

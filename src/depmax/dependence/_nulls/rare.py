@@ -8,7 +8,6 @@ whose law is hypergeometric; otherwise the rows are permuted, as often as the p-
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,25 +140,23 @@ def pvalue_of_counts(m: int, k: int, l: int, n_both: int) -> float:  # noqa: E74
 
 def sequential_pvalue(
     observed: float, chunks: Iterable[np.ndarray], slack: float, most: int = MOST_PERMUTATIONS
-) -> tuple[float, float]:
+) -> float:
     """P-value from as many permuted values as it needs (Besag and Clifford, 1991).
 
     With the ``ENOUGH``-th value that reaches the observed one it is ``ENOUGH`` over their number;
     if ``most`` bring fewer, (1 + reached)/(1 + permutations). Values within ``slack`` of the
-    observed one are ties, which count. The second number is the least that the p-value may be
-    after ``MOST_PERMUTATIONS``, NaN if it is the p-value.
+    observed one are ties, which count.
     """
     reached, done = 0, 0
     for values in chunks:
         hits = np.flatnonzero(values[: most - done] >= observed - slack)
         if reached + len(hits) >= ENOUGH:
-            return ENOUGH / (done + int(hits[ENOUGH - reached - 1]) + 1), np.nan
+            return ENOUGH / (done + int(hits[ENOUGH - reached - 1]) + 1)
         reached += len(hits)
         done = min(done + len(values), most)
         if done == most:
             break
-    few = max(0.0, reached - 3.0 * math.sqrt(reached + 1.0)) / done
-    return (1 + reached) / (1 + done), few if most < MOST_PERMUTATIONS else np.nan
+    return (1 + reached) / (1 + done)
 
 
 def is_varied(side: Sample, name: str) -> bool:

@@ -27,6 +27,7 @@ from depmax.dependence._nulls.law import (
 )
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
 from depmax.dependence._nulls.rare import (
+    ENOUGH,
     EXPECTED,
     FEWEST_ROWS,
     MOST_PERMUTATIONS,
@@ -203,13 +204,15 @@ class ScreeningTarget:
             hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
             optimistic = np.where(np.isnan(hints), found[:, 1], hints)
             adjusted = false_discovery_control(optimistic)
-            matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
-
-            def in_full(position: int) -> float:
-                columns = _columns(values, np.array([position]))
-                return float(self._of_sorted(recipe, columns, unbiased, full=True)[0, 1])
-
-            found[matter, 1] = map_threads(in_full, matter.tolist(), n_jobs)
+            some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
+            matter = [some_matter[some] for some in slices(len(some_matter), size)]
+            found_again = map_threads(
+                lambda part: self._of_sorted(recipe, _columns(values, part), unbiased, full=True),
+                matter,
+                n_jobs,
+            )
+            for part, lines in zip(matter, found_again, strict=True):
+                found[part] = lines
         if self.plan is not None:
             # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
             # for it: no interval excludes 0 unless the p-value does
@@ -291,20 +294,28 @@ class ScreeningTarget:
         permute &= varies & ~counted
         if self.plan is not None:
             counted, permute = np.zeros_like(varies), varies
-        for j in np.flatnonzero(counted):
+        for j in np.flatnonzero(counted).tolist():
             ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
             pvalues[j] = pvalue_of_counts(m, *ones)
         most = MOST_PERMUTATIONS if full else FIRST_PERMUTATIONS
-        for j in np.flatnonzero(permute):
+        for j in np.flatnonzero(permute).tolist():
             observed, permuted = self._permuted(block.column(j), sums["total"][j], columns[j])
             observed = float(statistic[j]) if observed is None else observed
-            pvalues[j], hints[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
-        for j in np.flatnonzero(varies & ~counted & ~permute & (z > TAIL)):
-            if not full:
-                hints[j] = pvalues[j] / 2.0
-                continue
-            of_x = (sums[name][j] for name in ("squares", "cubes", "triangles"))
-            spread = Spread(*map(float, of_x), block.column(j).leading())
+            pvalues[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
+            if not full and pvalues[j] < ENOUGH / most:  # three standard errors below it
+                reached = pvalues[j] * (1 + most) - 1.0
+                hints[j] = max(0.0, reached - 3.0 * math.sqrt(reached + 1.0)) / most
+        tail = varies & ~counted & ~permute & (z > TAIL)
+        if not full:  # the law of the far tail is at least half that of the body, and bounded
+            hints[tail] = pvalues[tail] / 2.0
+            bound = heaviest_sf(z[tail], np.maximum(skewness[tail], 0.0))
+            pvalues[tail] = np.maximum(pvalues[tail], bound)
+            return pvalues, hints
+        for j in np.flatnonzero(tail).tolist():
+            squares, cubes, triangles = (
+                float(sums[name][j]) for name in ("squares", "cubes", "triangles")
+            )
+            spread = Spread(squares, cubes, triangles, block.column(j).leading())
             pvalues[j] = permutation_law(spread, of_y, m).sf(float(statistic[j]))
         return pvalues, hints
 
@@ -341,14 +352,14 @@ class ScreeningTarget:
             linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
             observed = terms(part, linear, unbiased=True).hsic()
             chunks = permutation_chunks(part, linear, self.plan)
-            pvalue, _ = sequential_pvalue(observed, chunks, SLACK * law.scale)
+            pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
             counts = counted_pvalue(levels, self.levels)
             if counts is not None:
                 pvalue = counts
             elif is_out_of_range(law, levels, self.levels, len(rows)):
                 permuted, slack = permutation_chunks(side, self.side), slack_of(side, self.side)
-                pvalue, _ = sequential_pvalue(statistic, permuted, slack * law.scale)
+                pvalue = sequential_pvalue(statistic, permuted, slack * law.scale)
             else:
                 pvalue = law.sf(statistic)
         units = None if self.plan is None else self.plan.units
@@ -367,7 +378,7 @@ class ScreeningTarget:
         """
         gaps = np.isnan(column)
         n_known, part = int(np.sum(~gaps)), self.beside(~gaps)
-        found = NOTHING
+        found: tuple[float, ...] = NOTHING
         if part is not None:
             score, pvalue, width, *effect = part._alone(recipe, column[~gaps], unbiased)
             score *= shrinkage(n_known, len(column), unbiased)
@@ -377,7 +388,12 @@ class ScreeningTarget:
             return found
         of_gaps = self._alone(Delta(), gaps.astype(np.float64), unbiased)
         pvalue = _both(found[1], of_gaps[1])
-        return (found[0] + of_gaps[0], pvalue, found[2], *max(found[3:], of_gaps[3:], key=lambda e: e[0]))
+        return (
+            found[0] + of_gaps[0],
+            pvalue,
+            found[2],
+            *max(found[3:], of_gaps[3:], key=lambda e: e[0]),
+        )
 
     def biased(
         self, recipe: Any, column: np.ndarray, level: bool = False, *, with_own: bool = False
@@ -465,6 +481,25 @@ def _effects(
         low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
         low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
     return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
+
+
+def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
+    """Tails beyond z > 0 of w(x² - 1) + R, x and R normal, with variance 1: the longest there are.
+
+    No mixture of chi-squares with this skewness has a larger weight than w. The saddlepoint s of
+    ``ChiSquareMixture.sf`` solves a quadratic equation here.
+    """
+    w = np.clip(np.cbrt(skewness / 8.0), 1e-3, math.sqrt(0.5))
+    variance = 1.0 - 2.0 * w**2  # of R
+    b = 1.0 + 2.0 * w * z
+    s = 2.0 * z / (b + np.sqrt(np.maximum(b**2 - 8.0 * w * variance * z, 0.0)))
+    t = 2.0 * w * s
+    cumulant = 0.5 * (-np.log1p(-t) - t) + 0.5 * variance * s**2
+    r = np.sqrt(np.maximum(2.0 * (s * z - cumulant), 0.0))
+    q = s * np.sqrt(2.0 * w**2 / (1.0 - t) ** 2 + variance)
+    density = np.exp(-0.5 * r**2) / math.sqrt(2.0 * math.pi)
+    found: np.ndarray = np.clip(special.ndtr(-r) + density * (1.0 / q - 1.0 / r), 0.0, 1.0)
+    return found
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:

@@ -53,7 +53,7 @@ class TargetCoordinates:
 
         return self.drawn.setdefault(count, Drawn(draw, count))
 
-    def hsic(self, inner: np.ndarray, middle: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def hsic(self, inner: np.ndarray, middle: np.ndarray, total: np.ndarray | float) -> np.ndarray:
         """HSIC₁ from Σ ψᵀK̃ψ, Σ (K̃1)_i ‖ψ_i‖² and 1ᵀK̃1 · Σ ‖ψ_i‖², since L̃1 = -‖ψ_i‖²."""
         m = len(self.squares)
         return (inner - total / ((m - 1) * (m - 2)) + 2.0 * middle / (m - 2)) / (m * (m - 3))

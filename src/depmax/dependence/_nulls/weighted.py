@@ -19,9 +19,9 @@ import numpy as np
 from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, sample_of_matrix
-from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
+from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
@@ -123,7 +123,7 @@ class WeighedTarget:
             images, plain = with_weights(side), Sample(Linear(), self.permuted)
             observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
             chunks = permutation_chunks(images, plain)
-            pvalue, _ = sequential_pvalue(observed, chunks, TIE * abs(observed))
+            pvalue = sequential_pvalue(observed, chunks, TIE * abs(observed))
         return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
 
     def _score_sorted(
@@ -143,7 +143,7 @@ class WeighedTarget:
                 width_tested = np.array([median_gap_of(column, self.tested)])
                 prepared = SortedColumns.of(column[np.newaxis], width_tested)
             observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
-            pvalue, _ = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
+            pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
         return value, pvalue, width
 
     def _chunks(self, prepared: SortedColumns) -> Iterator[np.ndarray]:
