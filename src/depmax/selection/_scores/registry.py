@@ -22,7 +22,7 @@ from depmax.selection._scores import kernel, moments
 from depmax.selection._scores.information import mutual_information
 from depmax.selection._scores.moments import ridge
 from depmax.selection._scores.outputs import one_dimensional
-from depmax.selection._scores.streamed import Batches
+from depmax.selection._scores.streamed import Batches, SummedColumns
 
 #: Kinds of target that are, or can be written as, columns of numbers.
 EVERY_KIND: frozenset[TargetKind] = frozenset({"classes", "numbers", "multilabel", "multioutput"})
@@ -55,16 +55,16 @@ class Question:
     @property
     def is_streamed(self) -> bool:
         """Whether rows are read a chunk at a time."""
-        return is_streamed(self.X)
+        return is_streamed(self.X) or isinstance(self.X, SummedColumns)
 
     def label(self, column: int) -> str:
         """A column as messages call it."""
         return str(column) if self.names is None else repr(str(self.names[column]))
 
     @cached_property
-    def target(self) -> Target:
-        """The target by its type."""
-        return read_target(self.y)
+    def target(self) -> Any:
+        """The target by its type; of batches, their sums."""
+        return self.y if isinstance(self.y, Batches) else read_target(self.y)
 
     @cached_property
     def side(self) -> Sample:

@@ -13,8 +13,8 @@ from depmax.data import TargetKind, read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.chunks import Chunk
 from depmax.data.columns import Categories
+from depmax.data.labels import as_columns
 from depmax.data.sample import Sample
-from depmax.data.target import as_columns
 from depmax.dependence._nulls.counted_columns import dense_columns
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._terms import cosine
@@ -118,7 +118,6 @@ class SummedColumns:
 
     sums: ColumnSums
     of_classes: bool
-    is_streamed = True
 
     @classmethod
     def of(cls, rows: Any, target: Any) -> SummedColumns:
@@ -206,10 +205,6 @@ class Batches:
         """Whether columns can be scored so far."""
         few = self.kind == "classes" and int(self.sums.counts.min()) < 2
         return self.n_samples > 3 and not few and not self.is_constant
-
-    def as_target(self, **rules: Any) -> Batches:
-        """The target, as ``read_target`` asks for it."""
-        return self
 
 
 def _kind_of_first(target: Any) -> TargetKind:
