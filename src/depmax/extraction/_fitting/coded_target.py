@@ -16,63 +16,12 @@ from depmax.data.reading import Labels, warn_of_outputs
 from depmax.data.sample import Sample
 from depmax.data.stream import beside
 from depmax.data.table import is_streamed
-<<<<<<< HEAD:src/depmax/extraction/_fitting/coded_target.py
-from depmax.data.target import MAX_INTEGER_CLASSES, as_columns
-from depmax.extraction._fitting.search import Answer
-=======
 from depmax.data.target import MAX_INTEGER_CLASSES
->>>>>>> main:src/depmax/extraction/_fitting/answer.py
+from depmax.extraction._fitting.search import Answer
 from depmax.kernels import Columns, Delta, Linear
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
 AnyTarget = Any
-<<<<<<< HEAD:src/depmax/extraction/_fitting/coded_target.py
-=======
-#: The limit of methods all of whose components may carry dependence.
-EVERY = sys.maxsize
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The target of the labelled rows, with its kernel resolved."""
-
-    sample: Sample
-    labelled: np.ndarray | None = None  # which rows of X these are, shape (n_rows,); None: all
-    n_skipped: int = 0  # rows without a label that a stream does not visit
-    #: Largest number of components that carry dependence; None: as many as Ψ has columns.
-    limit: int | None = None
-    coded: CodedTarget | None = None  # as numbers, for methods that regress it
-    more: Any = None  # what a reader wants its method to know
-
-    @classmethod
-    def of(cls, labels: Labels, **more: Any) -> Answer:
-        """That of labels."""
-        return cls(labels.sample, labels.labelled, labels.n_skipped, **more)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, labelled or not, that are visited."""
-        return self.sample.n_samples if self.labelled is None else len(self.labelled)
-
-    @property
-    def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
-        return self.n_rows - self.sample.n_samples + self.n_skipped
-
-    @cached_property
-    def factor(self) -> Any:
-        """Ψ with ΨΨᵀ = HLH, of the labelled rows: an array, or what makes it part by part."""
-        return target_factor(self.sample)
-
-    @property
-    def carriers(self) -> int:
-        """Number of components that may carry dependence."""
-        return int(self.factor.shape[1]) if self.limit is None else self.limit
-
-    def of_labelled_rows(self) -> Answer:
-        """The same for a table of the labelled rows alone."""
-        return replace(self, labelled=None)
->>>>>>> main:src/depmax/extraction/_fitting/answer.py
 
 
 # --- groups ---------------------------------------------------------------------------------------

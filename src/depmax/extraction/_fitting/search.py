@@ -58,7 +58,7 @@ class Answer:
     @classmethod
     def of(cls, labels: Labels, **more: Any) -> Answer:
         """That of labels."""
-        return cls(labels.side, labels.labelled, labels.n_skipped, **more)
+        return cls(labels.sample, labels.labelled, labels.n_skipped, **more)
 
     @property
     def n_rows(self) -> int:
