@@ -299,15 +299,9 @@ def _screen_given(
         if column.min() == column.max():
             return 0.0, 1.0, np.nan, 0.0, 0.0, 0.0
         kernel = Delta() if position in table.categories else recipe
-        found = target.against(column, kernel, choose)
-        return (
-            found.conditional.hsic(unbiased),
-            found.conditional.law_pvalue(),
-            found.bandwidth,
-            found.explained,
-            found.doubt,
-            float(found.missed),
-        )
+        found, width, fit = target.against(column, kernel, choose)
+        explained, missed = fit.explained_x, float(fit.missed)
+        return found.hsic(unbiased), found.law_pvalue(), width, explained, fit.doubt, missed
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(table.values.shape[1]), n_jobs)
