@@ -80,7 +80,6 @@ _TRUSTED = {
     "depmax.algebra.projection": ("FeatureProjection", "SampleProjection"),
     "depmax.algebra.row_sums": ("RowSums",),
     "depmax.data.sample": ("Reference",),
-    "depmax.selection._scores.streamed": ("Batches", "ColumnSums"),
     "depmax.selection.bahsic": ("BAHSIC",),
     "depmax.selection.dependence_filter": ("DependenceFilter",),
     "depmax.selection.fohsic": ("FOHSIC",),
