@@ -43,11 +43,11 @@ def _ridge(question: Question) -> Scored:
     return Scored(moments.ridge(found, question.options.alpha), constant=found.constant)
 
 
-_KERNEL = {"categories": True, "missing": True, "kernel": True}
+_KERNEL: dict[str, Any] = {"categories": True, "missing": True, "kernel": True}
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", kernel.hsic, target_kernel=True, weights=True, **_KERNEL),
+        Score("hsic", kernel.hsic, **_KERNEL, target_kernel=True, weights=True),
         _of_moments("pearson", moments.pearson, "any target", weights=True),
         _of_moments("centroid", moments.centroid, "two classes", in_units=True),
         _of_moments("t", moments.t, "two classes"),
