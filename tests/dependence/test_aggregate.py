@@ -15,6 +15,7 @@ from depmax import AggregateTest, hsic_test
 from depmax.data import Table
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
+from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian, Laplace
 
 N_ROWS = 60
@@ -56,6 +57,32 @@ def _first_column(X: Any) -> np.ndarray:
         return X.iloc[:, 0].factorize(sort=True)[0].astype(float)
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)
     return dense if dense.ndim == 1 else dense[:, 0]
+
+
+@pytest.mark.parametrize("method", ["aggregate", "permutation", "gamma"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sparse_rows_are_tested_like_dense_ones(
+    target: str, method: Any, rng: np.random.Generator
+) -> None:
+    X = _tables(rng)["sparse"]
+    y = _targets(_first_column(X) + 0.5 * rng.normal(size=N_ROWS), rng)[target]
+    options = {"method": method, "n_permutations": 99, "random_state": 0}
+    found, expected = (hsic_test(rows, y, **options) for rows in (X, X.toarray()))
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    if method == "aggregate":
+        assert found.kernels == expected.kernels
+
+
+def test_sparse_rows_that_do_not_fit_as_dense_ones_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEPMAX_MAX_MEMORY", "100KB")
+    X = sparse.random(50, 1000, density=0.01, format="csr", random_state=0)
+    with pytest.raises(ValueError, match="kernel='gaussian'"):
+        hsic_test(X, np.arange(50.0), random_state=0)
+    test = hsic_test(X, np.arange(50.0), kernel="gaussian", n_permutations=9, random_state=0)
+    assert test.n_samples == 50
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -112,15 +139,26 @@ def test_statistic_is_a_soft_maximum_over_all_combinations(rng: np.random.Genera
     assert found.observed == pytest.approx(np.sum(sigmas**4) ** 0.25, rel=1e-6)
 
 
-def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("repeats", [False, True])
+def test_any_orders_give_the_values_of_their_centred_matrices(
+    repeats: bool, rng: np.random.Generator
+) -> None:
     x, y = rng.normal(size=(2, 30, 1))
-    sides = [Family.of_table(Table(rows)).sides for rows in (x, y)]
-    orders = np.array([rng.permutation(30) for _ in range(5)])
-    of_plan = permutation._table_of_plan(*sides, orders)
-    plain = permutation._table_of_orders(*sides, orders)
-    np.testing.assert_allclose(of_plan.values, plain.values, rtol=1e-8, atol=1e-10)
-    for each in of_plan.gram_y:
-        np.testing.assert_allclose(each, plain.gram_y[0], rtol=1e-8)
+    xs, ys = (Family.of_table(Table(rows)).sides for rows in (x, y))
+    orders = [np.arange(30), *(rng.permutation(30) for _ in range(5))]
+    if repeats:
+        orders += list(rng.integers(0, 30, size=(5, 30)))
+    table = permutation.gathered_table(xs, ys, orders)
+    left = np.stack([u_centred(side.gram()) for side in xs])
+    assert len(table.gram_y) == (len(orders) if repeats else 1)
+    np.testing.assert_allclose(table.gram_x, np.tensordot(left, left, ([1, 2], [1, 2])))
+    for number, order in enumerate(orders):
+        right = np.stack([u_centred(side.gram()[order][:, order]) for side in ys])
+        cross = np.tensordot(left, right, ([1, 2], [1, 2]))
+        np.testing.assert_allclose(table.values[number], cross, rtol=1e-8, atol=1e-10)
+        if number < len(table.gram_y):
+            own = np.tensordot(right, right, ([1, 2], [1, 2]))
+            np.testing.assert_allclose(table.gram_y[number], own, rtol=1e-8)
 
 
 @pytest.mark.slow

@@ -537,3 +537,30 @@ def test_permutations_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("depmax.dependence._pairs.ranking.HELD", 61)  # a pair at a time
     parts = screen_pairs(X, y, random_state=0)
     np.testing.assert_array_equal(whole.pvalues_permutation, parts.pvalues_permutation)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "many"])
+def test_of_many_pairs_those_that_cannot_matter_are_only_counted(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a copy, near copies, two values and a constant among the columns."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 300))
+    X[:, 5], X[:, 7], X[:, 20] = rng.integers(0, 2, 90), X[:, 9], 1.0
+    X[:, 11] = X[:, 12] + 1e-3 * X[:, 13]
+    product = X[:, 3] * X[:, 8] + 0.2 * rng.normal(size=90)
+    targets = {"classes": product > 0, "numbers": product, "many": rng.integers(0, 4, 90)}
+    expected = screen_pairs(X, targets[kind], n_pairs=200, random_state=0)
+    monkeypatch.setattr(module, "MANY", 1)
+    found = screen_pairs(X, targets[kind], n_pairs=200, random_state=0)
+    np.testing.assert_array_equal(found.pairs, expected.pairs)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-10)
+    np.testing.assert_allclose(found.pvalues, expected.pvalues, rtol=1e-8)
+    assert found.n_tested == expected.n_tested
+    assert (found.pvalues_adjusted >= expected.pvalues_adjusted * (1.0 - 1e-8)).all()
+    low = expected.pvalues_adjusted < 0.5
+    np.testing.assert_allclose(
+        found.pvalues_adjusted[low], expected.pvalues_adjusted[low], rtol=1e-8
+    )
+    all_pairs = screen_pairs(X[:, :40], targets[kind], n_pairs=780, random_state=0)
+    assert len(all_pairs.pairs) == 780

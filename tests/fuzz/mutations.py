@@ -1,12 +1,17 @@
-"""Random damage to files: bytes of any format, tokens of text, members of an archive."""
+"""Random damage to files: bytes, tokens of text, members of an archive, values of a model."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import random
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 Mutate = Callable[[bytes, random.Random], bytes]
 
@@ -158,3 +163,82 @@ def damage_archive(content: bytes, rng: random.Random, text: Sequence[str] = ())
         for name, inside in members:
             archive.writestr(zipfile.ZipInfo(name), inside, method)
     return packed.getvalue()
+
+
+def replace_value(model: Any, rng: random.Random) -> None:
+    """Put another value in the place of one that a model holds, or change numbers of an array."""
+    places = list(_places(model))
+    holder, key, value = rng.choice(places)
+    if isinstance(value, np.ndarray) and value.size and rng.random() < 0.6:
+        value = _other_array(value, rng)
+    elif rng.random() < 0.3:
+        value = rng.choice(places)[2]  # that of another place
+    else:
+        value = rng.choice(VALUES)(rng)
+    if isinstance(holder, dict | list):
+        holder[key] = value
+    else:
+        vars(holder)[key] = value
+
+
+def _places(part: Any, depth: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+    """Everything that a model holds: who holds it, under which key, and the value."""
+    if depth > 6:
+        return
+    if isinstance(part, dict):
+        inner: list[tuple[Any, Any]] = list(part.items())
+    elif isinstance(part, list):
+        inner = list(enumerate(part))
+    elif isinstance(part, tuple):
+        for value in part:
+            yield from _places(value, depth + 1)
+        return
+    elif isinstance(getattr(part, "__dict__", None), dict) and not isinstance(part, type):
+        inner = list(vars(part).items())
+    else:
+        return
+    for key, value in inner:
+        yield part, key, value
+        yield from _places(value, depth + 1)
+
+
+def _other_array(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Another shape, another type, or other numbers in some places."""
+    choice = rng.randrange(6)
+    if choice == 0:
+        return array.ravel()[: rng.randrange(array.size)]
+    if choice == 1:
+        return np.repeat(array, rng.choice((2, 7)), axis=0) if array.ndim else array.reshape(1)
+    if choice == 2:
+        return array.T.copy() if array.ndim > 1 else array[:, np.newaxis] if array.ndim else array
+    if choice == 3:
+        kind = rng.choice((np.int32, np.int64, np.float32, np.float64, np.bool_, object))
+        try:
+            return array.astype(kind)
+        except (TypeError, ValueError):
+            return array[:0]
+    changed = array.copy()
+    with contextlib.suppress(OverflowError, TypeError, ValueError):
+        changed.flat[rng.randrange(changed.size)] = rng.choice(
+            (*EDGES, -1, -(2**31), np.nan, 1e300)
+        )
+    return changed
+
+
+#: Values of every type, each from the generator.
+VALUES: tuple[Callable[[random.Random], Any], ...] = (
+    lambda _: None,
+    lambda rng: rng.choice(EDGES),
+    lambda rng: -rng.choice(EDGES),
+    lambda rng: rng.choice((np.nan, np.inf, 1e300, 0.5)),
+    lambda rng: rng.choice(("", "rbf", "one_class", "auto", "x" * 1000)),
+    lambda rng: bool(rng.randrange(2)),
+    lambda rng: [rng.choice(EDGES) for _ in range(rng.randrange(4))],
+    lambda rng: np.full(rng.randrange(5), rng.choice(EDGES) % 2**31, dtype=np.int32),
+    lambda rng: np.full((rng.randrange(4), rng.randrange(4)), float(rng.choice(EDGES))),
+    lambda rng: np.zeros((0, rng.randrange(5))),
+    lambda rng: np.arange(rng.randrange(30), dtype=np.int64) * rng.choice((1, -1, 2**40)),
+    lambda _: {"a": {0: 2**40}},
+    lambda _: sparse.csr_matrix(np.eye(3)),
+    lambda rng: np.array([rng.choice(EDGES), "x", None], dtype=object),
+)

@@ -9,6 +9,7 @@ import os
 import random
 import tempfile
 import warnings
+import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -22,18 +23,19 @@ import pyarrow as pa
 from pyarrow import parquet
 from sklearn.datasets import dump_svmlight_file
 
-from depmax._files import seal
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, kind_of
 from depmax.cli.table import as_features
 from depmax.data.scan import scan
+from depmax.persistence.archives import seal
 from tests.fuzz.mutations import (
     Mutate,
     damage_archive,
     damage_bytes,
     damage_gzip,
     damage_text,
+    replace_value,
 )
 
 rng = np.random.default_rng(0)
@@ -270,17 +272,91 @@ class Model(Target):
                 model.transform(_X)
 
 
-class Neural(Target):
-    """A fitted network: loaded, then used."""
-
-    suffix = ".npz"
-    refusals = (ValueError,)
+class Attributes(Model):
+    """A model in which values are replaced by others of any type, shape and range."""
 
     def __init__(self) -> None:
-        super().__init__(damage_sealed)
+        super().__init__()
+        self._damage = damage_attributes
+
+    def whole(self) -> list[bytes]:
+        """One model for every class that a file may hold and whose code might trust its values."""
+        from sklearn.compose import ColumnTransformer
+        from sklearn.linear_model import LogisticRegression, RidgeClassifier
+        from sklearn.manifold import LocallyLinearEmbedding
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import (
+            OneHotEncoder,
+            OrdinalEncoder,
+            QuantileTransformer,
+            StandardScaler,
+        )
+        from sklearn.svm import SVC, SVR
+
+        import depmax
+        from depmax import save_model
+
+        levels = np.array([["a", "b", "c", "d"][i % 4] for i in range(20)], dtype=object)[:, None]
+        some = levels == "a"
+        codes = np.where(some, levels, "b").astype(object)
+        encoders = [
+            OneHotEncoder(handle_unknown="ignore"),
+            OneHotEncoder(drop="first", sparse_output=False),
+            OneHotEncoder(min_frequency=6, handle_unknown="infrequent_if_exist"),
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+        ]
+        text = np.array(["acgtacgt", "ttacgg", "aaccgg", "ggtt"] * 5, dtype=object)
+        models = [encoder.fit(rows) for encoder in encoders for rows in (levels, codes)]
+        models += [
+            SVC().fit(_X, np.arange(20) % 3),
+            SVC(probability=False, kernel="poly").fit(_X, _Y),
+            SVR().fit(_X, _X[:, 0]),
+            LocallyLinearEmbedding(n_components=2, neighbors_algorithm="brute").fit(_X),
+            make_pipeline(StandardScaler(), LogisticRegression()).fit(_X, _Y),
+            RidgeClassifier().fit(_X, _Y),
+            QuantileTransformer(n_quantiles=5).fit(_X),
+            ColumnTransformer([("one", OneHotEncoder(), [0])], remainder="passthrough").fit(
+                np.hstack([np.arange(20)[:, None] % 3, _X])
+            ),
+            depmax.KernelPLSClassifier(2).fit(_X, _Y),
+            depmax.HBFE(2, kernel=depmax.kernels.Subsequence(2)).fit(text, _Y),
+            depmax.HBFE(2, kernel=depmax.kernels.Spectrum(2)).fit(text, _Y),
+            depmax.SMA(2, random_state=np.random.RandomState(0)).fit(_X, _Y),
+            depmax.KernelRidgeElimination(2).fit(_X, _Y),
+            depmax.Residual(given=[0]).fit(_X, _Y),
+            depmax.Prepare().fit(_X, _Y),
+        ]
+        return [
+            *super().whole(),
+            *(_saved(partial(save_model, model), self.suffix) for model in models),
+        ]
+
+    def read(self, path: Path) -> None:
+        """Used on rows of every kind that the models are of, until one of them is taken."""
+        from depmax.persistence import load_model
+
+        rows: tuple[Any, ...] = (
+            _X,
+            np.hstack([np.ones((20, 1)), _X]),
+            np.array([["a"], ["b"], ["z"]], dtype=object),
+            np.array(["acgt", "tt"], dtype=object),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a damaged model may warn; only what it does counts
+            model = load_model(path, any_version=True)
+            for X in rows:
+                for use in ("transform", "predict", "decision_function", "inverse_transform"):
+                    with contextlib.suppress(Exception):
+                        answer = getattr(model, use)(X)
+                        getattr(answer, "toarray", lambda: None)()
+
+
+class Neural(Model):
+    """Fitted networks, damaged as other models are."""
 
     def whole(self) -> list[bytes]:
         """An autoencoder and an extractor."""
+        from depmax import save_model
         from depmax.neural import Autoencoder, NeuroHBFE
 
         with warnings.catch_warnings():
@@ -290,18 +366,7 @@ class Neural(Target):
                 Autoencoder(2, hidden_layers=(4,), random_state=0).fit(_X),
                 NeuroHBFE(2, hidden_layers=(4,), random_state=0).fit(_X, _Y),
             )
-        return [_saved(model.save, self.suffix) for model in models]
-
-    def read(self, path: Path) -> None:
-        """As both kinds."""
-        from depmax.neural import Autoencoder, NeuroHBFE
-
-        try:
-            model: Any = Autoencoder.load(path)
-        except ValueError:
-            model = NeuroHBFE.load(path)
-        with contextlib.suppress(Exception):
-            model.transform(_X)
+        return [_saved(partial(save_model, model), self.suffix) for model in models]
 
 
 _X = rng.normal(size=(20, 4))
@@ -316,6 +381,23 @@ def damage_sealed(content: bytes, rng: random.Random) -> bytes:
         return seal(damage_archive(content, rng, text=(".json",)))
     except Exception:  # an archive that can no longer be opened, which any reader refuses
         return damage_bytes(content, rng)
+
+
+def damage_attributes(content: bytes, rng: random.Random) -> bytes:
+    """The model with one to three of its values replaced, sealed as if it had been fitted so."""
+    import skops.io
+
+    types = skops.io.get_untrusted_types(data=content)
+    model = skops.io.loads(content, trusted=types)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        replace_value(model, rng)
+    try:
+        packed = io.BytesIO(skops.io.dumps(model))
+    except Exception:  # nobody can write it: a model that holds itself, types that skops has not
+        return damage_bytes(content, rng)
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("depmax.json", '{"versions": {}, "notes": {}}')
+    return seal(packed.getvalue())
 
 
 def _saved(save: Callable[[str], None], suffix: str) -> bytes:
@@ -341,5 +423,6 @@ TARGETS: dict[str, Callable[[], Any]] = {
         else {}
     ),
     "model": Model,
+    "attributes": Attributes,
     **({"neural": Neural} if find_spec("torch") else {}),
 }

@@ -139,15 +139,3 @@ def test_supervised_features_predict():
     assert not hasattr(model, "inverse_transform")
     with pytest.raises(ValueError, match="one class only"):
         model.fit(X, np.zeros(80))
-
-
-@worse_than_pca
-def test_files(tmp_path):
-    model = Autoencoder(2, hidden_layers=(4,), solver=QUICK, random_state=0).fit(X)
-    model.save(tmp_path / "model.npz")
-    again = Autoencoder.load(tmp_path / "model.npz")
-    features = model.transform(X)
-    np.testing.assert_array_equal(again.transform(X), features)
-    np.testing.assert_array_equal(
-        again.inverse_transform(features), model.inverse_transform(features)
-    )

@@ -23,10 +23,10 @@ from sklearn.preprocessing import StandardScaler
 
 import depmax
 from depmax import BAHSIC, Residual, Unconfounded, kernels, load_model, save_model
-from depmax._files import seal
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
 from depmax.persistence import ModelFileError, inspect
+from depmax.persistence.archives import seal
 from tests.contracts.discovery import classes
 
 rng = np.random.default_rng(0)

@@ -138,8 +138,7 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
         column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
         raise ValueError(
             f"{owner} does not take missing values together with sample_weight, but X has NaN in "
-            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
-            "with depmax.Prepare()."
+            f"{_called(column, names)}: impute first, e.g. with depmax.Prepare()."
         )
 
 
@@ -320,19 +319,15 @@ def _message(
     owner: str | None,
     name: str,
 ) -> str:
-    def label(column: int) -> str:
-        return f"column {column}" if names is None else repr(str(names[column]))
-
-    large, small = label(wide), label(narrow)
+    large, small = _called(wide, names), _called(narrow, names)
     scaler = "depmax.Prepare()" if name == "X" else "StandardScaler()"
     remedy = f"{scaler}.fit_transform({name})"
     if owner is not None:
         remedy = f"make_pipeline(depmax.Prepare(), {owner}(...))"
     ratio = deviations[wide] / deviations[narrow]
-    start = f"{large} of {name}" if names is None else f"Column {large} of {name}"
     parameter = "kernel" if name == "X" else "target_kernel"
     return (
-        f"{start[0].upper()}{start[1:]} has {ratio:,.0f} times the spread of {small}: it "
+        f"C{large[1:]} of {name} has {ratio:,.0f} times the spread of {small}: it "
         "dominates distances and inner products, and columns with a small spread are nearly "
         f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
         f"the columns on one scale with {remedy}, or give each its own with "

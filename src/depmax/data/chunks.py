@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice, pairwise
 from operator import add
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -91,31 +91,24 @@ def with_text_names(x: Any) -> Any:
     return x.set_axis(list(map(str, x.columns)), axis=1)
 
 
-def is_names(target: Any) -> bool:
-    """Whether a target is given by the name of its column, or several."""
-    if isinstance(target, str):
-        return True
-    return isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
+def require_columns(names: Iterable[str], known: Iterable[Any], owner: str) -> None:
+    """Refuse the name of a column that the owner does not have."""
+    columns = list(map(str, known))
+    for name in names:
+        if name not in columns:
+            raise ValueError(
+                f"{owner} has no column named {name!r}: its columns are {', '.join(columns)}."
+            )
 
 
-def as_names(target: str | Sequence[str] | None) -> list[str]:
-    """Names of the columns that are the target."""
-    return [] if target is None else [target] if isinstance(target, str) else list(target)
-
-
-def split_target(frame: Any, target: str | Sequence[str] | None) -> Chunk:
-    """A chunk of a table whose target is one of its columns, or some."""
-    if target is None:
+def split_target(frame: Any, targets: Sequence[str]) -> Chunk:
+    """A chunk of a table whose target is one of its columns, or some; none without names."""
+    if not targets:
         return Chunk(frame)
-    names, table = as_names(target), nw.from_native(frame, eager_only=True)
-    unknown = [name for name in names if name not in table.columns]
-    if unknown:
-        raise ValueError(
-            f"A chunk has no column named {unknown[0]!r}: its columns are "
-            f"{', '.join(map(str, table.columns))}."
-        )
-    y = table.get_column(names[0]) if isinstance(target, str) else table.select(names)
-    return Chunk(table.drop(names).to_native(), y.to_native())
+    table = nw.from_native(frame, eager_only=True)
+    require_columns(targets, table.columns, "A chunk")
+    y = table.get_column(targets[0]) if len(targets) == 1 else table.select(targets)
+    return Chunk(table.drop(targets).to_native(), y.to_native())
 
 
 def add_up(results: Iterable[Any]) -> Any:
@@ -155,8 +148,6 @@ class Scan(ABC):
     lengths: Sequence[int] | None = None
     #: What is done with every chunk as it is read, one after another.
     changes: tuple[Callable[[Chunk], Chunk], ...] = ()
-    #: What readers that need all rows in memory refuse by.
-    is_streamed: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         x = self.empty.x

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -89,11 +89,17 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
     return X
 
 
-def as_nan(X: np.ndarray) -> np.ndarray:
-    """The same with NaN for None and pandas' NA, which an array of objects may hold."""
-    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
-        return X
-    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
+def array_of(X: Any, name: str) -> Any:
+    """What is no frame as an array or a CSR matrix; NaN for None and pandas' NA among objects."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    series = in_narwhals(X, series_only=True)
+    values = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
+    values = require_numbers(values, name)
+    if values.dtype.kind != "O" or not any(is_missing(item) for item in values.flat):
+        return values
+    cells = [np.nan if is_missing(item) else item for item in values.flat]
+    return np.array(cells).reshape(values.shape)
 
 
 def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
@@ -201,15 +207,57 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Columns:
-    """How the columns of a frame become numbers: at fit, at transform, and for every chunk."""
+    """How columns become numbers: at fit, at transform, and for every chunk."""
 
     categories: Categories  # levels, by position of the column
-    name: str = "X"  # what messages call the frame
+    names: tuple[str, ...] | None = None
+    name: str = "X"  # what messages call the table
     missing: Missing = "refuse"
-    #: When a column had another type.
-    _before: ClassVar[str] = "when the model was fitted"
+    #: Of a table in chunks a row like the others: an array or a CSR matrix of shape (1, n_columns).
+    example: Any = None
 
-    def encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    @classmethod
+    def of_chunks(cls, empty: Any, facts: ColumnFacts | None) -> Columns:
+        """Those of chunks like this one, which has no rows, by facts about all of them."""
+        if not is_frame(empty):
+            dtype = np.float32 if empty.dtype == np.float32 else np.float64
+            example: Any = np.zeros((1, 1 if empty.ndim == 1 else empty.shape[1]), dtype)
+            example = sparse.csr_matrix(example) if sparse.issparse(empty) else example
+            return cls({}, example=example)
+        frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
+        is_single = set(frame.schema.values()) == {nw.Float32()}
+        example = np.zeros((1, len(names)), np.float32 if is_single else np.float64)
+        levels = {} if facts is None else facts.categories(frame, "X", "refuse")
+        return cls(levels, names, example=example)
+
+    def numbers(self, frame: nw.DataFrame[Any]) -> np.ndarray:
+        """A frame as an array of numbers; categories are codes, missing cells NaN."""
+        values = None if self.categories else _numbers_of(frame)
+        return self._encoded(frame).to_numpy() if values is None else values
+
+    def matrix(self, x: Any) -> Any:
+        """A chunk as an array of floats or a CSR matrix."""
+        if is_frame(x):
+            frame, names = nw.from_native(x, eager_only=True), column_names(x)
+            if names != self.names:
+                raise ValueError(
+                    f"A chunk of X has the columns {list(names)}, but others have "
+                    f"{list(self.names or ())}."
+                )
+            values = self.numbers(frame).astype(self.example.dtype, copy=False)
+        else:
+            values = array_of(x, "X")
+            values = values[:, np.newaxis] if values.ndim == 1 else values
+        if values.shape[1] != self.example.shape[1]:
+            raise ValueError(
+                f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
+                f"{self.example.shape[1]}."
+            )
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        return require_finite(values, self.names, "X", is_part=True)
+
+    def _encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         """The same frame with categorical columns as codes."""
         changed: list[Any] = []
         for place, (column, dtype) in enumerate(frame.schema.items()):
@@ -258,61 +306,13 @@ class Columns:
 
     def _refuse_other_type(self, column: Any, place: int, nominal: bool) -> None:
         now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
-        raise TypeError(
-            f"Column {column!r} of {self.name} is {now}, but column {place} was {then} "
-            f"{self._before}: pass the same columns in the same order and of the same types."
+        before = (
+            "when the model was fitted" if self.example is None else "in other parts of the table"
         )
-
-
-@dataclass(frozen=True)
-class ChunkColumns(Columns):
-    """How the chunks of one table become matrices."""
-
-    names: tuple[str, ...] | None = None
-    example: Any = None  # a row like the others: an array or a CSR matrix of shape (1, n_columns)
-    _before: ClassVar[str] = "in other parts of the table"
-
-    @classmethod
-    def like(cls, empty: Any, facts: ColumnFacts | None) -> ChunkColumns:
-        """The reader of chunks like this one, which has no rows, by facts about all of them."""
-        if not is_frame(empty):
-            dtype = np.float32 if empty.dtype == np.float32 else np.float64
-            example: Any = np.zeros((1, 1 if empty.ndim == 1 else empty.shape[1]), dtype)
-            return cls(
-                {}, example=sparse.csr_matrix(example) if sparse.issparse(empty) else example
-            )
-        frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
-        is_single = set(frame.schema.values()) == {nw.Float32()}
-        example = np.zeros((1, len(names)), np.float32 if is_single else np.float64)
-        levels = {} if facts is None else facts.categories(frame, "X", "refuse")
-        return cls(levels, names=names, example=example)
-
-    def matrix(self, x: Any) -> Any:
-        """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        if is_frame(x):
-            values = self._of_frame(nw.from_native(x, eager_only=True))
-        else:
-            values = x.tocsr() if sparse.issparse(x) else require_numbers(np.asarray(x), "X")
-            values = values[:, np.newaxis] if values.ndim == 1 else values
-        if values.shape[1] != self.example.shape[1]:
-            raise ValueError(
-                f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
-                f"{self.example.shape[1]}."
-            )
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-        return require_finite(values, self.names, "X", is_part=True)
-
-    def _of_frame(self, frame: nw.DataFrame[Any]) -> np.ndarray:
-        if tuple(map(str, frame.columns)) != self.names:
-            raise ValueError(
-                f"A chunk of X has the columns {list(frame.columns)}, but others have "
-                f"{list(self.names or ())}."
-            )
-        values = None if self.categories else _numbers_of(frame)
-        if values is None:
-            values = self.encoded(frame).to_numpy().astype(self.example.dtype, copy=False)
-        return values
+        raise TypeError(
+            f"Column {column!r} of {self.name} is {now}, but column {place} was {then} {before}: "
+            "pass the same columns in the same order and of the same types."
+        )
 
 
 def _refuse_gaps(column: Any, name: str, n_missing: int, n_rows: int) -> None:

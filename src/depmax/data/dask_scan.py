@@ -25,10 +25,9 @@ from depmax.data.chunks import (
     Scan,
     Work,
     add_up,
-    as_names,
     changed,
-    is_names,
     n_rows,
+    require_columns,
     split_target,
 )
 from depmax.data.columns import column_names
@@ -44,18 +43,18 @@ class DaskScan(Scan):
 
     #: Delayed partitions of X, or of the table of both, and of y; None without a target.
     parts: list[tuple[Any, Any]]
-    #: Name or names of the columns that are the target, where X and y are one table.
-    target: str | Sequence[str] | None = None
+    #: Names of the columns that are the target, where X and y are one table.
+    targets: tuple[str, ...] = ()
 
     def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the partitions, by a tree of additions."""
-        visit = _Visit(work, self.target, self.changes, column_names(self.empty.x))
+        visit = _Visit(work, self.targets, self.changes, column_names(self.empty.x))
         shared = dask.delayed(visit, pure=False)
         visited, results = dask.delayed(_visited, pure=False), []
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
                 of_y = columns is not None and not len(columns) and y is not None
-                in_table = self.target is not None and not of_y
+                in_table = self.targets and not of_y
                 results.append(
                     visited(shared, number, None if of_y else x, None if in_table else y)
                 )
@@ -79,26 +78,26 @@ class _Visit:
     """What is done to every partition, sent to each worker once."""
 
     work: Work
-    target: str | Sequence[str] | None
+    targets: tuple[str, ...]
     changes: Sequence[Callable[[Chunk], Chunk]]
     names: tuple[str, ...]  # of the columns of X, if they have any
 
     def chunks(self, x: Any, y: Any) -> Iterator[Chunk]:
         """Parts of a partition as they are stored."""
-        if self.target is None or x is None:
+        if not self.targets or x is None:
             return Chunk(x, y).parts()
-        names, columns = as_names(self.target), [str(name) for name in x.columns]
+        names, columns = self.targets, [str(name) for name in x.columns]
         inputs = [place for place, name in enumerate(columns) if name not in names]
         is_matrix = not self.changes and set(x.dtypes) == {np.dtype(np.float64)}
         if not is_matrix or tuple(columns[place] for place in inputs) != self.names:
-            return (split_target(part.x, self.target) for part in Chunk(x).parts())
+            return (split_target(part.x, names) for part in Chunk(x).parts())
         # One matrix of float64, as a partition of numbers is, is not copied: a frame without the
         # target would be, and frames of some thousand rows take longer to make than their sums.
         chosen: Any = inputs
         if inputs == list(range(inputs[0], inputs[0] + len(inputs))):
             chosen = slice(inputs[0], inputs[0] + len(inputs))  # a view
         outputs: Any = [columns.index(name) for name in names]
-        outputs = outputs[0] if isinstance(self.target, str) else outputs
+        outputs = outputs[0] if len(names) == 1 else outputs
         parts = Chunk(x.to_numpy()).parts()
         return (Chunk(part.x[:, chosen], part.x[:, outputs]) for part in parts)
 
@@ -128,20 +127,20 @@ def _computed(result: Any) -> Any:
         ) from error
 
 
-def scan_dask(x: Any, target: Any, columns: Sequence[str] | None) -> DaskScan:
+def scan_dask(
+    x: Any, target: Any, names: tuple[str, ...], columns: Sequence[str] | None
+) -> DaskScan:
     """Dask arrays and data frames; the target is another collection, or columns of x."""
-    named = is_names(target)
-    if named:
-        _require_columns(x, as_names(target))
+    require_columns(names, getattr(x, "columns", ()), "X")
     if columns is not None:
-        x = x[[*columns, *(as_names(target) if named else ())]]
+        x = x[[*columns, *names]]
     parts, empty, lengths = _partitions(x, "X")
-    if named:
+    if names:
         # a visit to the target alone reads no other column, where the table is read from files
-        others = _partitions(x[target if isinstance(target, str) else list(target)], "y")[0]
+        others = _partitions(x[names[0] if len(names) == 1 else list(names)], "y")[0]
         pairs = list(zip(parts, others, strict=True))
-        rows = split_target(empty, target)
-        return DaskScan(empty=rows, lengths=lengths, parts=pairs, target=target)
+        rows = split_target(empty, names)
+        return DaskScan(empty=rows, lengths=lengths, parts=pairs, targets=names)
     if target is None:
         pairs = [(part, None) for part in parts]
         return DaskScan(empty=Chunk(empty), lengths=lengths, parts=pairs)
@@ -216,12 +215,3 @@ def _like(y: Any, lengths: Sequence[int] | None) -> Any:
         return y
     require_equal_length(sum(lengths), sum(y.chunks[0]))
     return y.rechunk({0: tuple(lengths)})
-
-
-def _require_columns(x: Any, names: Sequence[str]) -> None:
-    known = list(getattr(x, "columns", ()))
-    for name in names:
-        if name not in known:
-            raise ValueError(
-                f"X has no column named {name!r}: its columns are {', '.join(map(str, known))}."
-            )

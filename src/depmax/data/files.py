@@ -19,7 +19,7 @@ from depmax.data.chunks import (
     LocalScan,
     Matrices,
     Names,
-    as_names,
+    require_columns,
     rows_of_piece,
     split_target,
 )
@@ -213,7 +213,7 @@ class FileScan(LocalScan):
 
     files: tuple[TableFile, ...]
     schema: Any  # of all columns that are read
-    target: str | Sequence[str] | None
+    targets: tuple[str, ...]  # names of the columns that are the target
     names: tuple[str, ...]  # of the columns of X
     rows_per_chunk: int | None
 
@@ -221,7 +221,7 @@ class FileScan(LocalScan):
     def opened(
         cls,
         paths: Sequence[str | PathLike[str]],
-        target: str | Sequence[str] | None,
+        targets: tuple[str, ...],
         columns: Sequence[str] | None,
         rows_per_chunk: int | None,
     ) -> FileScan:
@@ -235,17 +235,16 @@ class FileScan(LocalScan):
                 f"There are no Parquet or Arrow files in {', '.join(map(str, paths))}: their names "
                 f"end in {', '.join(FORMATS)}."
             )
-        targets = as_names(target)
         schema = _common_schema(files, columns, targets)
         names = [name for name in (columns or schema.names) if name not in targets]
-        _require_known([*names, *targets], schema.names, files[0].path)
+        require_columns([*names, *targets], schema.names, str(files[0].path))
         schema = pa.schema([schema.field(name) for name in [*names, *targets]])
         return cls(
-            empty=split_target(schema.empty_table(), target),
+            empty=split_target(schema.empty_table(), targets),
             lengths=[length for file in files for length in file.lengths],
             files=files,
             schema=schema,
-            target=target,
+            targets=targets,
             names=tuple(names),
             rows_per_chunk=rows_per_chunk,
         )
@@ -268,7 +267,7 @@ class FileScan(LocalScan):
         file.require_unchanged()
         chosen = self.names if columns is None else columns
         with naming(file.path):
-            asked = [*chosen, *as_names(self.target)]
+            asked = [*chosen, *self.targets]
             if matrices == "none" or columns is not None or not self._is_short(file, group):
                 for table in self._tables(file, group, asked, self._rows_at_once(asked)):
                     yield self._chunk(table, len(chosen))
@@ -288,8 +287,7 @@ class FileScan(LocalScan):
 
     def _matrices(self, file: TableFile, group: int, *, partly: bool) -> Iterator[Chunk]:
         """Chunks with matrices of all inputs."""
-        targets = as_names(self.target)
-        size = self._rows_at_once([*self.names, *targets])
+        targets, size = self.targets, self._rows_at_once([*self.names, *self.targets])
         answers = self._tables(file, group, targets, size) if targets else None
         for x in file.matrices(group, self.names, size, partly=partly):
             if answers is None:
@@ -301,15 +299,13 @@ class FileScan(LocalScan):
     def _chunk(self, table: Any, n_inputs: int) -> Chunk:
         """The first columns of a table as X, the others as y; nothing is copied."""
         x = table.select(range(n_inputs)) if n_inputs else None
-        if self.target is None:
-            return Chunk(x)
-        if isinstance(self.target, str):
-            return Chunk(x, table.column(n_inputs))
+        if len(self.targets) < 2:
+            return Chunk(x, table.column(n_inputs) if self.targets else None)
         return Chunk(x, table.select(range(n_inputs, table.num_columns)))
 
     def _rows_at_once(self, names: Sequence[str]) -> int:
         """Rows of a chunk."""
-        size = self.rows_per_chunk or rows_of_piece(len(names) - len(as_names(self.target)))
+        size = self.rows_per_chunk or rows_of_piece(len(names) - len(self.targets))
         has_text = any(str(self.schema.field(name).type) in TEXT for name in names)
         return min(size, TEXT_ROWS) if has_text else size
 
@@ -377,11 +373,3 @@ def _common_schema(
                 "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
     return pa.schema([file.schema.field(name) for name, file in typed.items()])
-
-
-def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in known:
-            raise ValueError(
-                f"{path} has no column named {name!r}: its columns are {', '.join(known)}."
-            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -38,7 +39,7 @@ def target_array(y: Any) -> np.ndarray:
         raise ValueError(
             "requires y to be passed, but the target y is None: these methods are supervised."
         )
-    array = _as_array(y)
+    array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
     refuse_unknown_types(array)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
@@ -77,6 +78,8 @@ def _of_series(series: Any) -> np.ndarray:
 
 def declared_categories(y: Any) -> nw.Series[Any] | None:
     """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
+    if isinstance(y, np.ndarray):
+        return None
     native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
         native = next(native.iter_columns())
@@ -123,6 +126,48 @@ def missing_rows(array: np.ndarray) -> np.ndarray:
     else:
         absent = np.zeros(array.shape, dtype=bool)
     return absent.any(axis=1) if absent.ndim == 2 else absent
+
+
+def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target of a chunk on the rows that have one, and which have none; None if all have."""
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
+    missing = missing_rows(array)
+    return (settle(array[~missing]), missing) if missing.any() else (array, None)
+
+
+def as_columns(y: np.ndarray) -> np.ndarray:
+    """Numbers as columns of floats."""
+    values = np.asarray(y, dtype=np.float64)
+    return values[:, np.newaxis] if values.ndim == 1 else values
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray:
+    """Columns of floats, NaN where a value is missing."""
+    if array.dtype.kind == "O":
+        array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "A target with several columns must be numeric: encode its text columns first."
+        ) from error
+    return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
+
+    classes: np.ndarray  # sorted
+    signs: bool = False
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, n_classes) or (n, 1)."""
+        codes = np.searchsorted(self.classes, y)
+        if self.signs:
+            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.eye(len(self.classes))[codes]
 
 
 # --- what is refused, and what is said ------------------------------------------------------------
@@ -226,25 +271,17 @@ def refuse_mixed(labels: np.ndarray) -> None:
         )
 
 
-def refuse_identifiers(labels: np.ndarray, n_rows: int, *, declared: bool) -> None:
+def refuse_identifiers(
+    n_levels: int, n_labelled: int, n_rows: int, example: Any, *, declared: bool
+) -> None:
     """Refuse categories of one row each, and text that is no class by the rule for columns of X.
 
     Parameters
     ----------
-    labels : those of the labelled rows
-    n_rows : number of rows, labelled or not
+    n_levels : number of different labels, of which ``example`` is one
+    n_labelled, n_rows : numbers of labelled rows, and of all rows
     declared : whether y is categorical, so that many different labels are still classes
     """
-    if declared or labels.dtype.kind not in "biuf":
-        distinct = dict.fromkeys(labels.tolist())
-        example = next(iter(distinct), "")
-        refuse_roles(len(distinct), len(labels), n_rows, example, declared=declared)
-
-
-def refuse_roles(
-    n_levels: int, n_labelled: int, n_rows: int, example: Any, *, declared: bool
-) -> None:
-    """Refuse as many different labels, of which one is given, in as many rows."""
     role = role_of_text(n_levels, n_labelled, n_rows)
     if role == "category" or (role == "free text" and declared) or n_rows < FEWEST_ROWS:
         return

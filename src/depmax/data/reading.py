@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from depmax.data.checks import warn_of_scales
+from depmax.data.checks import Missing, warn_of_scales
 from depmax.data.chunks import Scan
-from depmax.data.columns import ChunkColumns, column_names, is_missing
-from depmax.data.labels import require_classes, require_labelled
+from depmax.data.columns import (
+    Columns,
+    column_names,
+    is_missing,
+)
+from depmax.data.labels import (
+    require_classes,
+    require_labelled,
+)
 from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
-from depmax.data.scan import scan
+from depmax.data.scan import scan, surveyed
 from depmax.data.stream import StreamRows
-from depmax.data.streamed_target import StreamedY, surveyed
 from depmax.data.table import (
     Table,
     is_streamed,
-    numbered_columns,
     read_fit,
     read_new,
     read_objects,
@@ -61,16 +65,15 @@ def read_sample(
     recipe = as_kernel(kernel)
     if isinstance(X, StreamRows):
         table = table_of_stream(X, recipe)
-        sample = sample_of_table(table, recipe, choose=choose, scale_free=scale_free)
-        require_coordinates(sample, "A measure")
-        return sample
-    if not recipe.requires_vector_input:
+    elif recipe.requires_vector_input:
+        missing: Missing = "neutral" if recipe.capabilities.reads_missing else "refuse"
+        table = read_table(X, name=name, missing=missing)
+    else:
         rows = read_objects(X, name)
         return Sample(recipe.bind(column_names(X)), rows, weight=weight).resolved(choose)
-    table = read_table(
-        X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
-    )
-    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, weight=weight)
+    sample = sample_of_table(table, recipe, choose=choose, scale_free=scale_free, weight=weight)
+    require_coordinates(sample, "A measure")
+    return sample
 
 
 def sample_of_table(
@@ -83,20 +86,9 @@ def sample_of_table(
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
     if not scale_free:
-        bound = recipe.bind(_names_of(table))
-        warn_of_scales(bound, table.values, table.names, table.categories)
-    return replace(_unresolved(table, recipe), weight=weight).resolved(choose)
-
-
-def _unresolved(table: Table, recipe: Kernel) -> Sample:
-    """Rows of a table with a kernel that knows its categorical columns."""
-    return Sample(recipe.bind(_names_of(table), table.categories), table.values)
-
-
-def _names_of(table: Table) -> Sequence[str]:
-    """Names of the columns, or their positions."""
-    width = 1 if table.values.ndim == 1 else table.values.shape[1]
-    return numbered_columns(width, "") if table.names is None else table.names
+        warn_of_scales(recipe.bind(table.labels), table.values, table.names, table.categories)
+    bound = recipe.bind(table.labels, table.categories)
+    return Sample(bound, table.values, weight=weight).resolved(choose)
 
 
 def read_training(
@@ -109,15 +101,24 @@ def read_training(
     recipe = as_kernel(kernel)
     if isinstance(X, StreamRows):
         X.describe_to(estimator)
-        return _unresolved(table_of_stream(X, recipe), recipe)
-    rows, estimator.categories_ = read_fit(
-        estimator,
-        X,
-        vector_input=recipe.requires_vector_input,
-        accept_sparse=recipe.capabilities.sparse,
-        check_finite=check_finite,
-    )
-    return _unresolved(Table(rows, _known_names(estimator), estimator.categories_), recipe)
+        table = table_of_stream(X, recipe)
+    else:
+        rows, estimator.categories_ = read_fit(
+            estimator,
+            X,
+            vector_input=recipe.requires_vector_input,
+            accept_sparse=recipe.capabilities.sparse,
+            check_finite=check_finite,
+        )
+        table = _table_of(estimator, rows)
+    return Sample(recipe.bind(table.labels, table.categories), table.values)
+
+
+def _table_of(estimator: Any, rows: Any) -> Table:
+    """Rows that ``fit`` has read, with the names of their columns, if they have any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    names = None if names is None else tuple(map(str, names))
+    return Table(rows, names, estimator.categories_)
 
 
 def warn_of_units(estimator: Any, training: Sample) -> None:
@@ -127,12 +128,11 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
     """
     if training.precomputed:
         return
-    recipe, categories = as_kernel(estimator.kernel), estimator.categories_
+    recipe, owner = as_kernel(estimator.kernel), type(estimator).__name__
     if recipe.requires_vector_input:
-        table = Table(training.rows, _known_names(estimator), categories)
-        bound = recipe.bind(_names_of(table)) if categories else training.kernel
-        owner = type(estimator).__name__
-        warn_of_scales(bound, table.values, table.names, categories, owner=owner)
+        table = _table_of(estimator, training.rows)
+        bound = recipe.bind(table.labels) if table.categories else training.kernel
+        warn_of_scales(bound, table.values, table.names, table.categories, owner=owner)
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
@@ -151,7 +151,7 @@ def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any
         )
     table = X if isinstance(X, Scan) else scan(X, y)
     stream = surveyed(table if supervised else table.without_target())
-    return stream.inputs, None if stream.facts is None else StreamedY(stream)
+    return stream.inputs, stream.target
 
 
 def refuse_streamed_target(X: Any, y: Any) -> None:
@@ -184,12 +184,6 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def _known_names(estimator: Any) -> tuple[str, ...] | None:
-    """Names of the columns that ``fit`` has read, if they have any."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else tuple(map(str, names))
-
-
 def table_of_stream(rows: StreamRows, recipe: Kernel) -> Table:
     """Streamed rows as a table, if a kernel can read them."""
     if not recipe.requires_vector_input:
@@ -199,7 +193,7 @@ def table_of_stream(rows: StreamRows, recipe: Kernel) -> Table:
         )
     if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
         raise TypeError(f"{type(recipe).__name__} needs dense rows.")
-    columns = ChunkColumns({}) if rows.columns is None else rows.columns
+    columns = Columns({}) if rows.columns is None else rows.columns
     return Table(replace(rows, columns=None), columns.names, columns.categories)
 
 
@@ -222,24 +216,55 @@ def require_coordinates(sample: Sample, owner: str) -> None:
 
 
 # --- targets --------------------------------------------------------------------------------------
-def read_target_sample(
+class Labels(NamedTuple):
+    """The target on the labelled rows with its kernel, and which rows these are."""
+
+    sample: Sample
+    labelled: np.ndarray | None = None  # shape (n_rows,); None: all that are visited
+    n_skipped: int = 0  # rows without a label that a stream does not visit
+
+
+def read_labels(
     y: Any,
     target_kernel: KernelLike | Literal["auto"],
     *,
+    semi: bool = True,
+    minus_one: bool = False,
     choose: Choose | None = None,
     weight: np.ndarray | None = None,
     is_part: bool = False,
-) -> Sample:
+) -> Labels:
     """Target y read by its type, with the kernel that suits it or the one given.
 
+    With ``semi`` NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``;
     ``is_part`` says that y is a part of a target that was read before.
     """
     if is_precomputed(target_kernel):
-        return sample_of_matrix(read_table(y, name="y").values, "y", weight).resolved()
+        return Labels(sample_of_matrix(read_table(y, name="y").values, "y", weight).resolved())
     if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
-        return Sample(recipe, read_objects(y, "y"), weight=weight).resolved(choose)
-    target = read_target(y, is_part=is_part)
-    return target_sample(target, target_kernel, choose=choose, weight=weight, is_part=is_part)
+        rows, labelled = _read_some_objects(y, minus_one) if semi else (read_objects(y, "y"), None)
+        weight = weight if weight is None or labelled is None else weight[labelled]
+        return Labels(Sample(recipe, rows, weight=weight).resolved(choose), labelled)
+    target, labelled = read_target(y, semi=semi, minus_one=minus_one, is_part=is_part), None
+    n_unlabeled = target.n_unlabeled
+    if n_unlabeled and not target.is_streamed:
+        labelled = target.labelled
+        require_labelled(target.n_samples - n_unlabeled, target.n_samples)
+        target, weight = target.take(labelled), None if weight is None else weight[labelled]
+        if target.kind == "classes" and len(target.classes) < 2:
+            raise ValueError(
+                f"The labelled rows of y have one class only ({target.classes.tolist()[0]!r}): "
+                "nothing can depend on a constant. At least two classes need a labelled row."
+            )
+    sample = target_sample(target, target_kernel, choose=choose, weight=weight, is_part=is_part)
+    return Labels(sample, labelled, n_unlabeled if labelled is None else 0)
+
+
+def read_target_sample(
+    y: Any, target_kernel: KernelLike | Literal["auto"], **options: Any
+) -> Sample:
+    """Target y with its kernel, by ``read_labels``; a missing value is refused."""
+    return read_labels(y, target_kernel, semi=False, **options).sample
 
 
 def target_sample(
@@ -279,55 +304,6 @@ def kernel_of_target(target: Target) -> Kernel:
 
 def _is_auto(target_kernel: KernelLike) -> bool:
     return isinstance(target_kernel, str) and target_kernel == "auto"
-
-
-# --- labels, some of them missing ----------------------------------------------------------------
-@dataclass(frozen=True)
-class Labels:
-    """The target on the labelled rows, and which rows these are."""
-
-    side: Sample
-    labelled: np.ndarray | None = None  # shape (n_rows,); None: all
-    n_skipped: int = 0  # rows without a label that a stream does not visit
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, labelled or not, that are visited."""
-        return self.side.n_samples if self.labelled is None else len(self.labelled)
-
-    @property
-    def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
-        return self.n_rows - self.side.n_samples + self.n_skipped
-
-
-def read_labels(
-    y: Any,
-    target_kernel: KernelLike | Literal["auto"],
-    *,
-    minus_one: bool,
-    weight: np.ndarray | None = None,
-) -> Labels:
-    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
-    if is_precomputed(target_kernel):
-        return Labels(read_target_sample(y, target_kernel, weight=weight))
-    if not _is_auto(target_kernel) and reads_objects(recipe := as_kernel(target_kernel)):
-        rows, labelled = _read_some_objects(y, minus_one)
-        weight = weight if weight is None or labelled is None else weight[labelled]
-        return Labels(Sample(recipe, rows, weight=weight).resolved(), labelled)
-    target = read_target(y, semi=True, minus_one=minus_one)
-    if target.is_streamed or target.n_unlabeled == 0:
-        side = target_sample(target, target_kernel, weight=weight)
-        return Labels(side, n_skipped=target.n_unlabeled)
-    require_labelled(int(target.labelled.sum()), target.n_samples)
-    known = target.take(target.labelled)
-    if known.kind == "classes" and len(known.classes) < 2:
-        raise ValueError(
-            f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
-            "can depend on a constant. At least two classes need a labelled row."
-        )
-    weight = None if weight is None else weight[target.labelled]
-    return Labels(target_sample(known, target_kernel, weight=weight), target.labelled)
 
 
 def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray | None]:

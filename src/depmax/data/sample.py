@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
 from depmax.data.checks import require_equal_length, require_finite_values
+from depmax.data.stream import StreamRows
 from depmax.data.table import is_streamed, refuse_unreadable
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels._parts import Choose
@@ -98,7 +99,7 @@ class Sample:
     @property
     def is_streamed(self) -> bool:
         """Whether rows are read a block at a time, and visits are the stream's."""
-        return bool(getattr(self.rows, "is_streamed", False))
+        return isinstance(self.rows, StreamRows)
 
     @property
     def is_in_memory(self) -> bool:

@@ -1,8 +1,10 @@
-"""The door for tables that need not fit in memory: ``scan``."""
+"""The door for tables that need not fit in memory: ``scan``, and the first visit to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,27 @@ from depmax.data.chunks import (
     IteratedScan,
     MemoryScan,
     Scan,
-    as_names,
-    is_names,
+    add_up,
     n_rows,
     split_target,
     with_text_names,
 )
-from depmax.data.columns import is_frame
+from depmax.data.columns import (
+    ColumnFacts,
+    Columns,
+    column_names,
+    is_frame,
+    is_nominal,
+    why_not_numeric,
+)
 from depmax.data.files import FileScan
+from depmax.data.labels import as_columns, declared_categories, present_target
+from depmax.data.stream import Stream
 from depmax.data.table import is_dask
+from depmax.data.target import TargetFacts
 
+#: Outputs up to which the first visit to a table takes their mean and scatter.
+FEW_OUTPUTS = 16
 #: A file, a folder, or several.
 Paths = str | PathLike[str]
 
@@ -82,17 +95,24 @@ iterable or callable
         raise ValueError("columns is empty: name a column, or omit it to use all.")
     if isinstance(data, Scan):
         raise TypeError("data is already a scan: pass it as X.")
-    paths = _paths(data)
-    if paths is not None:
-        return FileScan.opened(paths, _names(target), columns, rows_per_chunk)
+    names, paths = _names(target), _paths(data)
     if is_dask(data):
         from depmax.data.dask_scan import scan_dask
 
-        return scan_dask(data, target, columns)
-    make = _maker_of_chunks(data)
+        return scan_dask(data, target if names is None else None, names or (), columns)
+    make = _maker_of_chunks(data) if paths is None else None
+    if paths is None and make is None:
+        return _in_memory(data, target, names, columns, rows_per_chunk)
+    if names is None:
+        raise TypeError(
+            "target must be the name of a column, or several names: files and iterators hold the "
+            "target in their rows."
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"target names a column twice: {', '.join(names)}.")
     if make is not None:
-        return _iterated(make, _names(target), columns)
-    return _in_memory(data, target, columns, rows_per_chunk)
+        return _iterated(make, names, columns)
+    return FileScan.opened(paths or [], names, columns, rows_per_chunk)
 
 
 def by_chunks(
@@ -141,28 +161,30 @@ def _matches(pattern: str) -> list[Paths]:
     return list(map(Path, found))
 
 
-def _names(target: Any) -> Any:
-    if target is not None and not is_names(target):
-        raise TypeError(
-            "target must be the name of a column, or several names: files and iterators hold the "
-            "target in their rows."
-        )
-    if isinstance(target, list | tuple) and len(set(target)) < len(target):
-        raise ValueError(f"target names a column twice: {', '.join(target)}.")
-    return target
+def _names(target: Any) -> tuple[str, ...] | None:
+    """Names of the columns that are the target; None if it is given as values."""
+    if target is None or isinstance(target, str):
+        return () if target is None else (target,)
+    named = isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
+    return tuple(target) if named else None
 
 
-def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None) -> MemoryScan:
-    y = target
+def _in_memory(
+    data: Any,
+    y: Any,
+    names: tuple[str, ...] | None,
+    columns: Sequence[str] | None,
+    rows_per_chunk: int | None,
+) -> MemoryScan:
     if is_frame(data):
         data = with_text_names(data)
-        named = target is not None and is_names(target) and len(target) != n_rows(data)
-        if columns is not None:
+        if names and (isinstance(y, str) or len(names) != n_rows(data)):
             frame = nw.from_native(data, eager_only=True)
-            data = frame.select([*columns, *(as_names(target) if named else ())]).to_native()
-        if named:
-            chunk = split_target(data, target)
+            chosen = data if columns is None else frame.select([*columns, *names]).to_native()
+            chunk = split_target(chosen, names)
             data, y = chunk.x, chunk.y
+        elif columns is not None:
+            data = nw.from_native(data, eager_only=True).select(columns).to_native()
     elif columns is not None:
         raise TypeError("columns= needs a table whose columns have names.")
     elif sparse.issparse(data):
@@ -191,7 +213,9 @@ def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
     return (lambda: iter(data)) if hasattr(data, "__iter__") else None
 
 
-def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedScan:
+def _iterated(
+    make: Callable[[], Iterable[Any]], names: tuple[str, ...], columns: Any
+) -> IteratedScan:
     """Chunks of an iterator that can be made again."""
 
     def chunks() -> Iterator[Chunk]:
@@ -202,7 +226,7 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
                     require_equal_length(n_rows(x), n_rows(y))
                 yield Chunk(with_text_names(x), y)
             else:
-                yield split_target(with_text_names(item), target)
+                yield split_target(with_text_names(item), names)
 
     is_used_up = iter(make()) is iter(make())  # the same iterator twice
     first = next(chunks(), None)
@@ -218,3 +242,95 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
             "columns= is for tables in files, frames and Dask; iterators choose theirs."
         )
     return IteratedScan(make=chunks, empty=first.part(slice(0, 0)))
+
+
+# --- the first visit ------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class NumberFacts:
+    """Range, mean and scatter of columns of numbers in chunks."""
+
+    n_rows: int
+    ends: tuple[np.ndarray, np.ndarray]  # smallest and largest number of each column
+    #: Mean of few columns, and scatter about it, of shapes (q,) and (q, q).
+    moments: tuple[np.ndarray, np.ndarray] | None
+
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
+    def of(cls, present: np.ndarray) -> NumberFacts | None:
+        """Those of one chunk; None where it holds no numbers."""
+        if present.dtype.kind not in "biuf" or not len(present):
+            return None
+        columns, moments = as_columns(present), None
+        if columns.shape[1] <= FEW_OUTPUTS:
+            mean = columns.mean(axis=0)
+            moments = mean, (columns - mean).T @ (columns - mean)
+        return cls(len(columns), (columns.min(axis=0), columns.max(axis=0)), moments)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def __add__(self, other: NumberFacts) -> NumberFacts:
+        n_rows, moments = self.n_rows + other.n_rows, None
+        ends = np.minimum(self.ends[0], other.ends[0]), np.maximum(self.ends[1], other.ends[1])
+        if self.moments is not None and other.moments is not None:  # each about its own mean
+            (mean, scatter), (mean_of_other, more) = self.moments, other.moments
+            share, apart = other.n_rows / n_rows, mean_of_other - mean
+            between = self.n_rows * share * np.outer(apart, apart)
+            moments = mean + share * apart, scatter + more + between
+        return NumberFacts(n_rows, ends, moments)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one visit to a table tells."""
+
+    lengths: Mapping[int, int]  # rows of each piece, those without a target not counted
+    columns: ColumnFacts | None = None
+    target: TargetFacts | None = None
+    numbers: NumberFacts | None = None
+
+    def __add__(self, other: Survey) -> Survey:
+        pairs = (
+            (self.columns, other.columns),
+            (self.target, other.target),
+            (self.numbers, other.numbers),
+        )
+        return Survey({**self.lengths, **other.lengths}, *map(add_up, pairs))
+
+
+def _look(nominal: Sequence[str], number: int, chunks: Iterator[Chunk]) -> Survey:
+    """Survey of one piece: its length, levels of its categorical columns, its target."""
+    found = Survey({number: 0})
+    for chunk in chunks:
+        count, columns, target, numbers = chunk.n_rows, None, None, None
+        if chunk.y is not None:
+            present, missing = present_target(chunk.y)
+            count, n_missing = len(present), 0 if missing is None else int(missing.sum())
+            declared = declared_categories(chunk.y) is not None
+            target = TargetFacts.of(present, n_missing, declared)
+            numbers = NumberFacts.of(present)
+        if nominal:
+            columns = ColumnFacts.of(nw.from_native(chunk.x, eager_only=True).select(nominal))
+        found += Survey({number: found.lengths[number] + count}, columns, target, numbers)
+    return found
+
+
+def surveyed(table: Scan) -> Stream:
+    """The table after a first visit to its target and its categories."""
+    empty = table.empty.x
+    visited: Sequence[str] | None = None  # columns of X that the visit reads
+    nominal: Sequence[str] = ()
+    if is_frame(empty):
+        frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
+        for place, kind in enumerate(frame.schema.values()):
+            if not is_nominal(kind) and not kind.is_numeric():
+                raise TypeError(why_not_numeric(frame[:, place], "X"))
+        nominal = [name for name, kind in frame.schema.items() if is_nominal(kind)]
+        visited = nominal if nominal or table.has_target else names[:1]
+    if not nominal and not table.has_target and table.lengths is not None:
+        survey = Survey(dict(enumerate(table.lengths)))
+    else:
+        survey = table.total(partial(_look, nominal), columns=visited)
+    if survey is None or sum(survey.lengths.values()) == 0:
+        raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
+    lengths = [survey.lengths[number] for number in sorted(survey.lengths)]
+    decoder = Columns.of_chunks(empty, survey.columns)
+    return Stream(table, decoder, lengths, survey.target, survey.numbers)

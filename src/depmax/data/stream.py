@@ -6,8 +6,9 @@ nothing as long as the table is held.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -15,8 +16,8 @@ import numpy as np
 
 from depmax.data.checks import sample_positions
 from depmax.data.chunks import Chunk, Scan, stacked
-from depmax.data.columns import ChunkColumns
-from depmax.data.target import present_target
+from depmax.data.columns import Columns
+from depmax.data.labels import as_columns, present_target
 
 
 class SampledRowsWarning(UserWarning):
@@ -26,31 +27,40 @@ class SampledRowsWarning(UserWarning):
     """
 
 
+@dataclass(frozen=True, eq=False)
 class Stream:
-    """A surveyed table: how many rows it has, how they are read, and visits to them.
+    """A surveyed table: how many rows it has, how they are read, and visits to them."""
 
-    Parameters
-    ----------
-    table : Scan
-    decoder : ChunkColumns
-    lengths : sequence of int
-        Rows of each piece, those without a target not counted.
-    facts : TargetFacts or None
-    """
+    table: Scan
+    decoder: Columns
+    lengths: Sequence[int]  # rows of each piece, those without a target not counted
+    facts: Any = None  # TargetFacts
+    numbers: Any = None  # NumberFacts of a target of numbers
+    _kept: list[_Taken] = field(default_factory=list)
 
-    def __init__(
-        self, table: Scan, decoder: ChunkColumns, lengths: Sequence[int], facts: Any
-    ) -> None:
-        self.table, self.decoder, self.facts = table, decoder, facts
-        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self.n_rows = int(self.starts[-1])
-        self._kept: list[_Taken] = []
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Positions of the first rows of all pieces, and the end."""
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are visited."""
+        return int(self.starts[-1])
 
     @property
     def inputs(self) -> StreamRows:
         """The rows of X."""
         columns = self.decoder
         return StreamRows(self, _inputs, columns.example, of_inputs=True, columns=columns)
+
+    @property
+    def target(self) -> StreamRows | None:
+        """The rows of y, whose type ``read_target`` decides; None without a target."""
+        if self.facts is None:
+            return None
+        width = self.facts.width
+        return StreamRows(self, _target, np.zeros(1 if width is None else (1, width)))
 
     def total(
         self,
@@ -79,7 +89,7 @@ class Stream:
 
     def keep(self, indices: np.ndarray) -> None:
         """Read the rows at some positions once, for later calls of ``take``."""
-        self._kept = self._taken(np.unique(np.asarray(indices, dtype=np.int64)))
+        self._kept[:] = self._taken(np.unique(np.asarray(indices, dtype=np.int64)))
 
     def _taken(self, indices: np.ndarray, *, inputs: bool = True) -> list[_Taken]:
         """The rows at some positions, sorted, from a visit to the pieces that have them."""
@@ -102,7 +112,7 @@ _Taken = tuple[np.ndarray, Chunk]
 
 def _visit(
     work: Callable[[Iterator[Chunk]], Any],
-    decoder: ChunkColumns,
+    decoder: Columns,
     starts: np.ndarray,
     inputs: bool,
     number: int,
@@ -150,12 +160,18 @@ def _gather(indices: np.ndarray, ends: frozenset[int], chunks: Iterator[Chunk]) 
     return found
 
 
+#: A function of the target.
+Change = Callable[[np.ndarray], np.ndarray]
 #: What is looked at in a chunk: an array or a CSR matrix with a row per row of the chunk.
 View = Callable[[Chunk], Any]
 
 
 def _inputs(chunk: Chunk, columns: Sequence[int] | None = None) -> Any:
     return chunk.x if columns is None else chunk.x[:, columns]
+
+
+def _target(chunk: Chunk) -> Any:
+    return chunk.y
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +192,8 @@ class StreamRows:
     #: Whether X is read for these rows.
     of_inputs: bool = False
     #: Names and categories of the columns of X; None for numbers that a kernel reads.
-    columns: ChunkColumns | None = None
+    columns: Columns | None = None
+    #: What kernels ask, which know of no tables.
     is_streamed: ClassVar[bool] = True
 
     @property
@@ -226,6 +243,21 @@ class StreamRows:
         view = partial(_inputs, columns=where)
         return StreamRows(self.stream, view, self.example[:, where], distinct, of_inputs=True)
 
+    def changed(self, change: Change, width: int | None = None) -> StreamRows:
+        """A function of the target with so many columns; of labels where ``width`` is None."""
+        distinct = self.distinct
+        distinct = None if distinct is None else (change(distinct[0]), distinct[1])
+        example = np.zeros(1) if width is None else np.zeros((1, width))
+        return StreamRows(self.stream, partial(_changed, change, self.view), example, distinct)
+
+    def grouped(self, change: Change) -> StreamRows:
+        """Labels that are a function of the target, with the count of each."""
+        groups = self.changed(change)
+        counted = self.stream.total(partial(_count_labels, groups.view), inputs=False)
+        values = np.array(sorted(counted))
+        counts = np.array([counted[value] for value in values.tolist()])
+        return replace(groups, example=values[:1], distinct=(values, counts))
+
     def describe_to(self, estimator: Any) -> None:
         """Set what ``fit`` tells about the columns: their number, names and categories."""
         estimator.categories_, estimator.n_features_in_ = {}, self.shape[1]
@@ -240,6 +272,28 @@ class StreamRows:
         if facts is not None and facts.kind() == "classes":
             return chunk.x, chunk.y.astype(str)  # classes whatever their labels look like
         return chunk.x, chunk.y
+
+
+def _changed(change: Callable[[Any], Any], view: View, chunk: Chunk) -> Any:
+    return change(view(chunk))
+
+
+def _count_labels(view: View, chunks: Iterator[Chunk]) -> Counter[float]:
+    found: Counter[float] = Counter()
+    for chunk in chunks:
+        values, counts = np.unique(view(chunk), return_counts=True)
+        found.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    return found
+
+
+def beside(rows: list[StreamRows]) -> StreamRows:
+    """Views of one column each as one view of several."""
+    views = partial(_side_by_side, [part.view for part in rows])
+    return StreamRows(rows[0].stream, views, np.zeros((1, len(rows))))
+
+
+def _side_by_side(views: Sequence[View], chunk: Chunk) -> np.ndarray:
+    return np.column_stack([view(chunk) for view in views])
 
 
 def sample_rows(rows: Any) -> Any:
@@ -270,9 +324,36 @@ def refuse_with_streams(owner: str, **options: Any) -> None:
             )
 
 
-# --- order statistics -----------------------------------------------------------------------------
+# --- slices of numbers ----------------------------------------------------------------------------
+def column_of(number: int, y: np.ndarray) -> np.ndarray:
+    """One column of the target, of shape (n,)."""
+    return as_columns(y)[:, number]
+
+
+def sliced(stream: Stream, column: Change, n_slices: int) -> Change:
+    """From a target to the number of the slice of every row, of shape (n,).
+
+    Slices have nearly equal counts, as those made in memory; their edges are found in four visits.
+    """
+    least, more = divmod(stream.n_rows, n_slices)
+    ranks = np.cumsum([least + (number < more) for number in range(n_slices)])[:-1]
+    ranks = np.unique(ranks[ranks < stream.n_rows])  # of the first row of every later slice
+    edges, below, count = order_statistics(stream, column, ranks)
+    middle = below + count - (count + 1) // 2  # rank of the middle one of equal values
+    return partial(_slice_of, column, edges, middle >= ranks)
+
+
+def _slice_of(
+    column: Change, edges: np.ndarray, inclusive: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """A value belongs to the slice after the edges below it, and after one itself if inclusive."""
+    values = column(y)[:, np.newaxis]
+    above = (values > edges) | ((values == edges) & inclusive)
+    return above.sum(axis=1).astype(np.float64)
+
+
 def order_statistics(
-    stream: Stream, change: Callable[[np.ndarray], np.ndarray], ranks: np.ndarray
+    stream: Stream, change: Change, ranks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values of some ranks of a function of the target, found exactly in four visits.
 
@@ -296,7 +377,7 @@ def order_statistics(
 
 
 def _count_digits(
-    change: Callable[[np.ndarray], np.ndarray],
+    change: Change,
     digit: int,
     prefixes: np.ndarray,
     chunks: Iterator[Chunk],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -15,23 +15,24 @@ from scipy import sparse
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import (
     _check_feature_names,
+    _check_n_features,
     check_array,
     check_is_fitted,
-    validate_data,
 )
 
 from depmax._arrays import object_array
 from depmax.data.checks import Missing, require_finite
+from depmax.data.chunks import Scan
 from depmax.data.columns import (
     Categories,
     ColumnFacts,
     Columns,
-    as_nan,
+    array_of,
     column_names,
     in_narwhals,
     is_frame,
-    require_numbers,
 )
+from depmax.data.stream import StreamRows
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Table:
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.values.shape[0])
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """Names of the columns, or their positions."""
+        width = 1 if self.values.ndim == 1 else self.values.shape[1]
+        return numbered_columns(width, "") if self.names is None else self.names
 
     def ranked(self) -> Table | None:
         """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
@@ -87,7 +94,7 @@ def is_dask(X: Any) -> bool:
 
 def is_streamed(X: Any) -> bool:
     """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
-    return bool(getattr(X, "is_streamed", False)) or is_dask(X)
+    return isinstance(X, Scan | StreamRows) or is_dask(X)
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
@@ -106,6 +113,8 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
             "RandomFourier, hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and "
             "KernelRidgeElimination read a table a chunk at a time."
         )
+    if isinstance(X, np.ndarray):
+        return
     try:
         frame = in_narwhals(X)
     except DuplicateError:
@@ -120,7 +129,11 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
 
 
 def read_table(
-    X: Any, *, categories: Categories | None = None, name: str = "X", missing: Missing = "refuse"
+    X: Any,
+    *,
+    categories: Categories | None = None,
+    name: str = "X",
+    missing: Missing = "refuse",
 ) -> Table:
     """Rows and columns as float values; errors say why an input is refused.
 
@@ -139,30 +152,35 @@ def read_table(
         own among categories, or refused.
     """
     refuse_unreadable(X, name)
+    table = _read(X, categories, name, missing)
+    return replace(table, values=require_finite(table.values, table.names, name, missing))
+
+
+def _read(
+    X: Any, categories: Categories | None, name: str, missing: Missing, estimator: Any = None
+) -> Table:
+    """Rows as numbers, and levels: those found, if there are no ``categories`` yet.
+
+    One dimension is one column, except for an estimator.
+    """
     names: tuple[str, ...] | None = None
-    found: Categories = {}
-    if is_frame(X):
-        names = column_names(X)
-        frame, found = _encoded(X, categories, name, missing)
-        X = frame.to_numpy()
-    elif not sparse.issparse(X):
-        series = in_narwhals(X, series_only=True)
-        X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        X = as_nan(require_numbers(X[:, np.newaxis] if X.ndim == 1 else X, name))
+    is_plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+    if not is_plain and is_frame(X):
+        frame, names = nw.from_native(X, eager_only=True), column_names(X)
+        if categories is None:
+            categories = ColumnFacts.of(frame).categories(frame, name, missing)
+        X = Columns(categories, names, name, missing).numbers(frame)
+    elif not is_plain:
+        X = array_of(X, name)
     values = check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        X[:, np.newaxis] if X.ndim == 1 and estimator is None else X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        estimator=estimator,
+        input_name=name,
     )
-    return Table(require_finite(values, names, name, missing), names, found)
-
-
-def _encoded(
-    X: Any, categories: Categories | None, name: str, missing: Missing
-) -> tuple[nw.DataFrame[Any], Categories]:
-    """A frame with categorical columns as codes, and their levels: those of ``fit``, or found."""
-    frame = nw.from_native(X, eager_only=True)
-    if categories is None:
-        categories = ColumnFacts.of(frame).categories(frame, name, missing)
-    return Columns(categories, name, missing).encoded(frame), categories
+    return Table(values, names, categories or {})
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -204,10 +222,11 @@ def read_fit(
         estimator.n_features_in_ = 1 if rows.ndim == 1 else rows.shape[1]
         _check_feature_names(estimator, X, reset=True)
         return rows, {}
-    values, found = _read(estimator, X, None, accept_sparse, missing)
+    table = _read_vectors(estimator, X, None, accept_sparse, missing)
+    values = table.values
     if check_finite or values.dtype == np.float32:
         values = require_finite_rows(estimator, values, missing)
-    return values, found
+    return values, table.categories
 
 
 def read_new(
@@ -223,8 +242,8 @@ def read_new(
     check_is_fitted(estimator)
     if not vector_input:
         return _read_objects(estimator, X)
-    values, _ = _read(estimator, X, categories, accept_sparse, missing)
-    return require_finite_rows(estimator, values, missing, is_part=True)
+    table = _read_vectors(estimator, X, categories, accept_sparse, missing)
+    return require_finite_rows(estimator, table.values, missing, is_part=True)
 
 
 def read_batch(estimator: Any, X: Any) -> Any:
@@ -281,34 +300,21 @@ def _read_objects(estimator: Any, X: Any) -> np.ndarray:
     return rows
 
 
-def _read(
+def _read_vectors(
     estimator: Any, X: Any, categories: Categories | None, accept_sparse: bool, missing: Missing
-) -> tuple[Any, Categories]:
-    """Rows as numbers, and levels; for ``fit`` if there are no ``categories`` yet."""
-    name = type(estimator).__name__
+) -> Table:
+    """Rows as numbers; for ``fit`` if there are no ``categories`` yet."""
+    name, is_new = type(estimator).__name__, categories is not None
     refuse_unreadable(X, "X", name)
-    found: Categories = {}
-    if is_frame(X):
-        frame, found = _encoded(X, categories, "X", missing)
-        X = frame.to_native()
-    elif categories:
+    if categories and not is_frame(X):
         raise TypeError(
             f"{name} was fitted on a data frame with categorical columns: pass "
             "a frame with the same columns, since the numbers of an array do not name categories."
         )
-    elif isinstance(X, np.ndarray):
-        X = as_nan(require_numbers(X, "X"))
-    elif isinstance(X, list | tuple):
-        require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:
         linear = ', or kernel="linear", with which X stays sparse' * hasattr(estimator, "kernel")
         raise TypeError(f"{name} needs dense rows, but X is sparse: pass X.toarray(){linear}.")
-    values = validate_data(
-        estimator,
-        X,
-        reset=categories is None,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-    )
-    return values, found
+    table = _read(X, categories, "X", missing, estimator)
+    _check_feature_names(estimator, X, reset=not is_new)
+    _check_n_features(estimator, table.values, reset=not is_new)
+    return table

@@ -1,27 +1,32 @@
-"""Targets y: what type they are, which rows are labelled, and how methods see them."""
+"""Targets y: facts that add up decide their type, in memory and in chunks; views for methods."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from depmax._arrays import count_integers
+from depmax._arrays import count_integers, object_array
 from depmax.data.checks import require_finite
-from depmax.data.columns import is_missing
 from depmax.data.labels import (
+    Indicators,
+    as_columns,
+    as_numbers,
     declared_categories,
     missing_rows,
     refuse_gaps,
     refuse_identifiers,
     refuse_mixed,
+    require_classes,
     settle,
     target_array,
     warn_of_order,
 )
+from depmax.data.stream import Change, StreamRows, column_of, sliced
 from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -31,71 +36,254 @@ TASKS = ("auto", "classification", "regression")
 
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
+#: Different values of a target in chunks that are counted; with more it can only be numbers.
+MOST_CLASSES = 1000
 
-#: Rows that are looked at first.
-GLANCE = 1000
 
-
+# --- facts ----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
+class TargetFacts:
+    """What decides the type of a target, and what class weights are made of."""
+
+    n_rows: int  # with a target
+    n_missing: int
+    kinds: frozenset[str]  # of numpy's dtypes: b, i, u, f, U, O, …
+    width: int | None  # None: one dimension
+    counts: dict[Any, int]  # of different values of one dimension, or of some
+    is_counted: bool  # whether these are all of them
+    is_binary: bool  # whether several columns hold only zeros and ones
+    is_declared: bool  # whether a column of categories
+
+    @classmethod
+    def of(
+        cls, present: np.ndarray, n_missing: int, declared: bool, most: float = MOST_CLASSES
+    ) -> TargetFacts:
+        """Facts about the rows of a chunk that have a target, and up to so many values of it."""
+        counts, width, is_binary = {}, None, False
+        if present.ndim == 1:
+            counts = _counted(present, most)
+        else:
+            numbers, width = as_numbers(present), int(present.shape[1])
+            is_binary = bool(((numbers == 0.0) | (numbers == 1.0)).all())
+        kinds = frozenset(present.dtype.kind if len(present) else "")
+        is_counted = len(counts) <= most
+        return cls(len(present), n_missing, kinds, width, counts, is_counted, is_binary, declared)
+
+    def __add__(self, other: TargetFacts) -> TargetFacts:
+        """Facts about the rows of both."""
+        n_missing = self.n_missing + other.n_missing
+        if not other.n_rows or not self.n_rows:
+            return replace(self if self.n_rows else other, n_missing=n_missing)
+        if self.width != other.width:
+            raise ValueError("y has a different number of columns in one part of the table.")
+        counts = {**self.counts}
+        for value, count in other.counts.items() if self.is_counted else ():
+            counts[value] = counts.get(value, 0) + count
+        return TargetFacts(
+            self.n_rows + other.n_rows,
+            n_missing,
+            self.kinds | other.kinds,
+            self.width,
+            counts,
+            self.is_counted and other.is_counted and len(counts) <= MOST_CLASSES,
+            self.is_binary and other.is_binary,
+            self.is_declared or other.is_declared,
+        )
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The different values of one dimension that were counted, as an array of their type."""
+        numeric = self.kinds <= frozenset("biuf")
+        if not numeric and len({kind in "biuf" for kind in self.kinds}) > 1:
+            raise TypeError("y holds numbers in one part of the table and text in another.")
+        if numeric and "f" in self.kinds:
+            return np.array([*self.counts], dtype=np.float64)
+        known = numeric or self.kinds == {"U"}
+        return np.array([*self.counts]) if known else settle(object_array([*self.counts]))
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """These values, sorted, and how often each occurs."""
+        order = np.argsort(self.values, kind="stable")
+        return self.values[order], np.array([*self.counts.values()], dtype=np.int64)[order]
+
+    def kind(self, whole_classes: bool = False, task: Task = "auto") -> TargetKind:
+        """The type of the target by the rules of ``read_target``, or the one the task requests."""
+        if self.width is not None:
+            if task == "classification" and not self.is_binary:
+                raise ValueError(
+                    "task='classification' needs one label per row, or several as zeros and ones, "
+                    f"but y has {self.width} columns of other numbers."
+                )
+            return "multilabel" if self.is_binary and task != "regression" else "multioutput"
+        values, most = self.values, float(MAX_INTEGER_CLASSES)
+        refuse_mixed(values)
+        is_number = values.dtype.kind in "iuf"
+        if task == "regression":
+            if values.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"task='regression' needs numbers, but y holds other values, such as "
+                    f"{values.tolist()[0]!r}."
+                )
+            return "numbers"
+        if self.is_declared or not is_number or task == "classification":
+            return "classes"
+        if values.dtype.kind == "f" and not (whole_classes and (values == np.rint(values)).all()):
+            most = 2
+        return "numbers" if len(values) > most else "classes"
+
+    def has_marks(self, whole_classes: bool) -> bool:
+        """Whether -1 marks unlabelled rows: among classes, unless these are -1 and +1."""
+        if self.width is not None or not self.kinds <= frozenset("iufO"):
+            return False
+        others = {value: count for value, count in self.counts.items() if not _is_mark(value)}
+        if len(others) == len(self.counts) or all(value == 1 for value in others):
+            return False
+        # Three floats are numbers, even -1, 0 and 1; elsewhere a mark is not one of the values.
+        is_value = self.values.dtype.kind == "f" and not whole_classes
+        deciding = self if is_value else replace(self, counts=others)
+        return deciding.kind(whole_classes) == "classes"
+
+    def refuse_identifiers(self) -> None:
+        """Refuse categories of one row each, and text that is no class by the rule for X."""
+        declared = self.is_declared
+        if self.is_counted and (declared or self.values.dtype.kind not in "biuf"):
+            n_rows, example = self.n_rows + self.n_missing, next(iter(self.counts), "")
+            refuse_identifiers(len(self.counts), self.n_rows, n_rows, example, declared=declared)
+
+
+def _counted(values: np.ndarray, most: float) -> dict[Any, int]:
+    """How often each value occurs, or each of some of them, more than so many."""
+    if values.dtype.kind in "OU":
+        return dict(Counter(values.tolist()))
+    if len(values) > most:  # some rows often show that there are many
+        some = np.unique(values[:: 1 + int(len(values) // (2 * most))])
+        if len(some) > most:
+            return dict.fromkeys(some[: int(most) + 1].tolist(), 1)
+    found = count_integers(values) or np.unique(values, return_counts=True)
+    return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def _is_mark(value: Any) -> bool:
+    return isinstance(value, Real) and value == -1
+
+
+# --- the target -----------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
 class Target:
-    """A target, its type, and which rows are labelled."""
+    """A target, its type, and which rows are labelled, in memory or read a chunk at a time."""
 
     kind: TargetKind
-    #: Labels of shape (n_samples,) for classes, else floats of shape (n_samples, n_outputs).
-    values: np.ndarray
-    #: Whether each row has a label.
+    #: Labels of shape (n_samples,) for classes, else floats of shape (n_samples, n_outputs); or
+    #: what reads them a chunk at a time.
+    values: Any
+    #: Whether each row has a label; of a table in chunks only rows that have one are visited.
     labelled: np.ndarray
-    #: Whether values are read a chunk at a time.
-    is_streamed: ClassVar[bool] = False
-
-    def take(self, rows: np.ndarray) -> Target:
-        """Some of the rows; the type stays that of the whole."""
-        return Target(self.kind, self.values[rows], self.labelled[rows])
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, labelled or not."""
-        return int(self.values.shape[0])
+    facts: TargetFacts | None = None  # about all rows
 
     @property
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
-        return int(self.n_samples - self.labelled.sum())
+        return int((~self.labelled).sum()) if self.facts is None else self.facts.n_missing
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether values are read a chunk at a time."""
+        return isinstance(self.values, StreamRows)
+
+    def take(self, rows: np.ndarray) -> Target:
+        """Some of the rows in memory; the type stays that of the whole."""
+        return Target(self.kind, self.values[rows], self.labelled[rows])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, labelled or not, that are visited."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of outputs."""
+        return 1 if self.values.ndim == 1 else int(self.values.shape[1])
 
     @cached_property
+    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        facts = self.facts
+        if facts is not None and facts.width is None and facts.is_counted:
+            values, counts = facts.distinct
+            return values.astype(self.values.dtype, copy=False), counts
+        if self.is_streamed:
+            raise ValueError(
+                f"y has more than {MOST_CLASSES} classes, too many for a table that is read a "
+                "chunk at a time: merge rare ones."
+            )
+        values = self.values[self.labelled] if self.n_unlabeled else self.values
+        return count_integers(values) or np.unique(values, return_counts=True)
+
+    @property
     def classes(self) -> np.ndarray:
         """Distinct labels of the labelled rows, sorted."""
-        values = self.values[self.labelled] if self.n_unlabeled else self.values
-        return np.unique(values) if (counts := count_integers(values)) is None else counts[0]
+        return self._distinct[0]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many rows each class has."""
+        return self._distinct[1]
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Largest size of each column of numbers."""
+        ends = self.values.stream.numbers.ends if self.is_streamed else self.values
+        return np.asarray(np.abs(ends).max(axis=0))
 
     @property
     def is_constant(self) -> bool:
         """Whether all rows have one value, of every output."""
-        return bool((self.values == self.values[0]).all())
+        if not self.is_streamed:
+            return bool((self.values == self.values[0]).all())
+        if self.values.distinct is not None:
+            return len(self.classes) < 2
+        low, high = self.values.stream.numbers.ends
+        return bool((low == high).all())
 
-    @property
-    def labels(self) -> np.ndarray:
+    @cached_property
+    def labels(self) -> Any:
         """One label per row, for kernels of labels."""
-        if self.values.ndim == 1:
-            return self.values
-        if self.values.shape[1] == 1:
-            return self.values[:, 0]
-        raise ValueError(
-            f"A kernel of labels needs one label per row, but y has {self.values.shape[1]} columns."
-        )
+        if self.n_columns > 1:
+            raise ValueError(
+                f"A kernel of labels needs one label per row, but y has {self.n_columns} columns."
+            )
+        if not self.is_streamed:
+            return self.values if self.values.ndim == 1 else self.values[:, 0]
+        is_float = self.classes.dtype.kind == "f"
+        labels = self.values.changed(np.float64) if is_float else self.values
+        return replace(labels, example=self.classes[:1])
 
-    @property
-    def vectors(self) -> np.ndarray:
+    @cached_property
+    def vectors(self) -> Any:
         """One vector per row, for kernels of vectors.
 
         Numbers stay as they are; two text classes become -1 and +1, more become indicators.
         """
-        if self.values.ndim == 2:
-            return self.values
-        if self.values.dtype.kind in "biuf":
-            return self.values.astype(np.float64)[:, np.newaxis]
-        classes = np.unique(self.values)
-        return Indicators(classes, signs=len(classes) == 2)(self.values)
+        if self.kind == "classes" and self.values.dtype.kind not in "biuf":
+            two = len(self.classes) == 2
+            return self.view(Indicators(self.classes, signs=two), 1 if two else len(self.classes))
+        vectors = self.view(as_columns, self.n_columns)
+        if not self.is_streamed:
+            return vectors
+        return replace(vectors, moments=self.values.stream.numbers.moments)
+
+    def view(self, change: Change, width: int | None) -> Any:
+        """A function of the target, with so many columns; of labels where ``width`` is None."""
+        return self.values.changed(change, width) if self.is_streamed else change(self.values)
+
+    def groups(self, n_slices: int) -> list[StreamRows]:
+        """One grouping of the rows in chunks per output: its classes, or slices of its numbers."""
+        if self.kind == "classes":
+            return [self.labels]
+        columns: list[Change] = [partial(column_of, number) for number in range(self.n_columns)]
+        if self.kind != "multilabel":
+            columns = [sliced(self.values.stream, column, n_slices) for column in columns]
+        return [self.values.grouped(column) for column in columns]
 
 
 def read_target(
@@ -107,7 +295,7 @@ def read_target(
     task: Task = "auto",
     is_part: bool = False,
 ) -> Target:
-    """Target from an array, a series, a frame or a sparse indicator matrix.
+    """Target from an array, a series, a frame, a sparse indicator matrix, or a table in chunks.
 
     Text, booleans and categories are classes; floats with more than two values are numbers, even
     when whole; integers are classes up to 20 distinct values; a 2-D target of zeros and ones is
@@ -115,7 +303,7 @@ def read_target(
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or y of ``aligned``
     semi : bool
         Whether rows may be unlabelled: NaN or None. If not, a missing value is refused.
     minus_one : bool
@@ -128,107 +316,88 @@ def read_target(
     is_part : bool
         Whether y is a part of a target, or follows a fit: a class may then have a single row.
     """
-    if getattr(y, "is_streamed", False) and hasattr(y, "as_target"):
-        streamed: Target = y.as_target(
-            semi=semi, minus_one=minus_one, whole_classes=whole_classes, task=task
-        )
-        return streamed
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
-    refuse_unreadable(y, "y")
-    array = target_array(y)
+    if isinstance(y, StreamRows):
+        series, facts = declared_categories(y.stream.table.empty.y), y.stream.facts
+    else:
+        refuse_unreadable(y, "y")
+        array, series = target_array(y), declared_categories(y)
+        _require_cells(array)
+        missing = missing_rows(array)
+        if not semi and missing.any() and array.dtype.kind in "fc" and array.size > len(array):
+            require_finite(array, None, "y")  # names the output
+        present, facts = _looked_at(array, missing, series is not None)
+    if not semi:
+        refuse_gaps(facts.n_missing, facts.n_missing + facts.n_rows)
+    elif minus_one and not isinstance(y, StreamRows) and facts.has_marks(whole_classes):
+        missing |= np.array([_is_mark(item) for item in array.tolist()], dtype=bool)
+        present, facts = _looked_at(array, missing, series is not None)
+    kind = facts.kind(whole_classes, task)
+    if kind == "classes" and not is_part:
+        facts.refuse_identifiers()
+        if series is not None:
+            warn_of_order(series)
+    if isinstance(y, StreamRows):
+        return _in_chunks(kind, y, facts)
+    values = _values(array, present, missing, kind, task)
+    return Target(kind, values, ~missing, facts)
+
+
+def _require_cells(array: np.ndarray) -> None:
     if array.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
     if array.size == 0:
         raise ValueError(f"y has no columns: its shape is {array.shape}.")
-    missing = missing_rows(array)
-    declared = declared_categories(y)
-    categorical = declared is not None
-    if semi and minus_one:
-        missing = missing | _marked(
-            array, missing, categorical=categorical, whole_classes=whole_classes
-        )
-    elif not semi and missing.any():
-        if array.dtype.kind in "fc" and array.size > len(array):  # names the output
-            require_finite(np.atleast_2d(array.T).T, None, "y")
-        refuse_gaps(int(missing.sum()), len(array))
-    complete = not missing.any()
-    present = settle(array if complete else array[~missing])
-    refuse_mixed(present)
-    guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
-    kind = _kind_for(task, present, guess)
-    if kind == "classes" and not is_part:
-        refuse_identifiers(present, len(array), declared=categorical)
-        if declared is not None:
-            warn_of_order(declared)
+
+
+def _looked_at(
+    array: np.ndarray, missing: np.ndarray, declared: bool
+) -> tuple[np.ndarray, TargetFacts]:
+    """The rows that have a target, and facts about them."""
+    n_missing = int(missing.sum())
+    present = settle(array[~missing] if n_missing else array)
+    is_number = present.dtype.kind in "iuf" and not declared
+    most = MAX_INTEGER_CLASSES + 1 if is_number else np.inf  # one may be a mark
+    return present, TargetFacts.of(present, n_missing, declared, most)
+
+
+def _in_chunks(kind: TargetKind, y: StreamRows, facts: TargetFacts) -> Target:
+    """A target whose values are not held; those that were counted are sorted."""
+    numbers, distinct = y.stream.numbers, None
+    if numbers is not None:
+        require_finite(np.abs(numbers.ends).max(axis=0)[np.newaxis], None, "y")
+    if facts.width is None and facts.is_counted:
+        distinct = facts.distinct
+        if kind == "classes":
+            require_classes(distinct[0])
+    example = y.example if facts.width is not None else facts.values[:1]
+    values = replace(y, distinct=distinct, example=example)
+    return Target(kind, values, np.ones(0, dtype=bool), facts)
+
+
+def _values(
+    array: np.ndarray, present: np.ndarray, missing: np.ndarray, kind: TargetKind, task: Task
+) -> np.ndarray:
+    """Labels as they are, numbers as columns of floats; NaN where they are missing."""
+    complete = len(present) == len(array)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
-        numbers = _numbers(array)
+        numbers = as_numbers(array)
         require_finite(numbers if complete else numbers[~missing], None, "y")
-        _require_distinct(array, numbers)
+        if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
+            raise ValueError(
+                f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost "
+                "in double precision: pass y - y.min()."
+            )
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
-        array = _numbers(array)[:, 0]  # missing whole numbers are NaN
-    if task == "classification" and array.dtype.kind == "f" and complete:
-        whole = array.ndim == 1 and bool((array == np.floor(array)).all())
-        array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
-    return Target(kind, array, ~missing)
-
-
-def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """The target of a chunk on the rows that have one, and which have none; None if all have."""
-    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
-    array = y.to_numpy() if is_double else target_array(y)
-    missing = missing_rows(array)
-    return (settle(array[~missing]), missing) if missing.any() else (array, None)
-
-
-def as_columns(y: np.ndarray) -> np.ndarray:
-    """Numbers as columns of floats."""
-    values = np.asarray(y, dtype=np.float64)
-    return values[:, np.newaxis] if values.ndim == 1 else values
-
-
-@dataclass(frozen=True)
-class Indicators:
-    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
-
-    classes: np.ndarray  # sorted
-    signs: bool = False
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n, n_classes) or (n, 1)."""
-        codes = np.searchsorted(self.classes, y)
-        if self.signs:
-            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-        return np.eye(len(self.classes))[codes]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of the target as labels."""
-
-    number: int
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Of shape (n,)."""
-        return as_columns(y)[:, self.number]
-
-
-@dataclass(frozen=True)
-class SliceEdges:
-    """Cuts between slices of one column: a value belongs to the slice after the edges below it."""
-
-    column: Column
-    edges: np.ndarray  # sorted
-    inclusive: np.ndarray  # whether the value of an edge itself belongs to the slice above it
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        """Number of the slice of every row, of shape (n,)."""
-        values = self.column(y)[:, np.newaxis]
-        above = (values > self.edges) | ((values == self.edges) & self.inclusive)
-        return above.sum(axis=1).astype(np.float64)
+        array = as_numbers(array)[:, 0]  # missing whole numbers are NaN
+    if task == "classification" and array.dtype.kind == "f" and array.ndim == 1 and complete:
+        whole = bool((array == np.floor(array)).all()) and np.abs(array).max() < 2**53
+        array = array.astype(np.int64) if whole else array
+    return array
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
@@ -242,93 +411,3 @@ def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
     if unlabeled is not None and not (isinstance(unlabeled, str) and unlabeled == "auto"):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     return unlabeled == "auto" and isinstance(beta, Real) and float(beta) > 0
-
-
-def _marked(
-    array: np.ndarray, missing: np.ndarray, *, categorical: bool, whole_classes: bool
-) -> np.ndarray:
-    """Rows that -1 marks as unlabelled: among classes, unless these are -1 and +1."""
-    marked = np.zeros(len(array), dtype=bool)
-    present = settle(array[~missing])
-    if present.ndim != 1 or present.dtype.kind not in "iufO":
-        return marked
-    minus = _minus_ones(present)
-    others = settle(present[~minus])
-    if not minus.any() or not len(others) or not (others != 1).any():
-        return marked
-    # Three floats are numbers, even -1, 0 and 1; elsewhere a mark is not one of the values.
-    deciding = present if present.dtype.kind == "f" and not whole_classes else others
-    if categorical or _kind(deciding, whole_classes) == "classes":
-        marked[~missing] = minus
-    return marked
-
-
-def _minus_ones(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind != "O":
-        return np.asarray(values == -1)
-    return np.array([isinstance(item, Real) and item == -1 for item in values], dtype=bool)
-
-
-def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
-    """Refuse whole numbers so large that they are all equal as floats."""
-    if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
-        raise ValueError(
-            f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost in "
-            "double precision: pass y - y.min()."
-        )
-
-
-def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:
-    """The type that the task requests, or the guess, if y can be read as that type."""
-    if task == "classification":
-        if present.ndim == 1:
-            return "classes"
-        if guess == "multilabel":
-            return guess
-        raise ValueError(
-            "task='classification' needs one label per row, or several as zeros and ones, but y "
-            f"has {present.shape[1]} columns of other numbers."
-        )
-    if task == "regression":
-        if present.ndim == 2:
-            return "multioutput"
-        if present.dtype.kind in "biuf":
-            return "numbers"
-        raise ValueError(
-            f"task='regression' needs numbers, but y holds other values, such as "
-            f"{present.tolist()[0]!r}."
-        )
-    return guess
-
-
-def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:
-    if present.ndim == 2:
-        values = _numbers(present)
-        return "multilabel" if np.isin(values, (0.0, 1.0)).all() else "multioutput"
-    if present.dtype.kind == "f":
-        whole = whole_classes and bool((present == np.rint(present)).all())
-        most = MAX_INTEGER_CLASSES if whole else 2
-        return "numbers" if _has_more_values(present, most) else "classes"
-    if present.dtype.kind in "iu":
-        return "numbers" if _has_more_values(present, MAX_INTEGER_CLASSES) else "classes"
-    return "classes"
-
-
-def _has_more_values(values: np.ndarray, most: int) -> bool:
-    """Whether there are more distinct values; for numbers the first rows often show it."""
-    if len(np.unique(values[:GLANCE])) > most:
-        return True
-    counts = count_integers(values)
-    return len(np.unique(values) if counts is None else counts[0]) > most
-
-
-def _numbers(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind == "O":
-        array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
-    try:
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "A target with several columns must be numeric: encode its text columns first."
-        ) from error
-    return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -13,10 +14,11 @@ from scipy import sparse
 
 from depmax import _limits
 from depmax._threads import map_threads, slices
-from depmax.algebra.form import CentredValues, Form
+from depmax.algebra.form import Form
 from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, sum_rows
 from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
 from depmax.data.checks import require_finite_values
+from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 
 
@@ -71,14 +73,30 @@ TILE = 256
 
 
 def terms(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
-    """Terms of two sides by the cheaper exact route."""
+    """Terms of two sides by the cheaper exact route; of one with itself if both are the same."""
     if x.is_streamed:
-        return terms_from_sums(streamed_sums(x, target_factor(y)), unbiased=unbiased)
+        return terms_from_sums(_streamed_sums(x, y), unbiased=unbiased)
     if x.is_narrow and y.is_narrow:
         return terms_from_sums(row_sums(x, y), unbiased=unbiased)
-    return terms_from_tiles(x, y, unbiased=unbiased, n_jobs=n_jobs)
+    # tiles of both Gram matrices, each computed once, never an m × m array
+    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=unbiased, n_jobs=n_jobs)
+    return sums.terms(0, 1)
 
 
+def self_and_cross_terms(
+    x: Sample, y: Sample, n_jobs: int = 1, *, unbiased: bool = True
+) -> tuple[Terms, Terms, Terms]:
+    """Terms of (x, x), (y, y) and (x, y), from one visit to the tiles."""
+    if x.is_streamed or (x.is_narrow and y.is_narrow):
+        of_x, of_y, cross = (
+            terms(left, right, unbiased=unbiased) for left, right in ((x, x), (y, y), (x, y))
+        )
+        return of_x, of_y, cross
+    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=unbiased, n_jobs=n_jobs)
+    return sums.terms(0, 0), sums.terms(1, 1), sums.terms(0, 1)
+
+
+# --- from coordinates -----------------------------------------------------------------------------
 def row_sums(x: Sample, y: Sample) -> RowSums:
     """Sums over the rows of both sides' coordinates, a chunk of each beside the other."""
     shape = int(x.n_coordinates or 0), int(y.n_coordinates or 0)
@@ -95,11 +113,26 @@ def row_sums(x: Sample, y: Sample) -> RowSums:
     )
 
 
-def streamed_sums(x: Sample, psi: CentredValues) -> RowSums:
+def _streamed_sums(x: Sample, y: Sample) -> RowSums:
     """Sums over rows that are read a block at a time, in one visit."""
-    work = SumBlocks(BlockImages(x.kernel, x.rows.view), Form(psi).beside, norms=True)
-    sums: RowSums = x.rows.stream.total(work)
+    images: Any = BlockImages(x.kernel, x.rows.view)
+    beside: Any = _with_itself
+    inputs = getattr(x.rows, "of_inputs", True)
+    if y is not x:
+        beside, inputs = Form(target_factor(y)).beside, True
+    elif not x.has_features:
+        images = partial(_rows_of, target_factor(x))
+    sums: RowSums = x.rows.stream.total(SumBlocks(images, beside, norms=True), inputs=inputs)
     return sums
+
+
+def _with_itself(phi: Any, block: Chunk) -> Aligned:
+    return Aligned(_dense(phi), _dense(phi))
+
+
+def _rows_of(psi: Any, block: Chunk) -> np.ndarray:
+    values: np.ndarray = psi.beside(None, block)
+    return values
 
 
 def terms_from_sums(sums: RowSums, *, unbiased: bool) -> Terms:
@@ -119,22 +152,7 @@ def terms_from_sums(sums: RowSums, *, unbiased: bool) -> Terms:
     )
 
 
-def self_and_cross_terms(x: Sample, y: Sample, n_jobs: int = 1) -> tuple[Terms, Terms, Terms]:
-    """Zero-diagonal terms of (x, x), (y, y) and (x, y), from one visit to the tiles."""
-    if x.is_narrow and y.is_narrow:
-        pairs = ((x, x), (y, y), (x, y))
-        of_x, of_y, cross = (terms(left, right, unbiased=True) for left, right in pairs)
-        return of_x, of_y, cross
-    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=True, n_jobs=n_jobs)
-    return sums.terms(0, 0), sums.terms(1, 1), sums.terms(0, 1)
-
-
-def terms_from_tiles(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
-    """Terms from tiles of both Gram matrices, each computed once, never an m × m array."""
-    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=unbiased, n_jobs=n_jobs)
-    return sums.terms(0, 1)
-
-
+# --- from tiles -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class TileSums:
     """Inner products and row sums of two Gram matrices, gathered tile by tile.
@@ -146,76 +164,47 @@ class TileSums:
     products: np.ndarray  # [[tr KK, tr KL], [tr KL, tr LL]]
     row_sums: np.ndarray  # K1 and L1, shape (2, n_samples)
     zero_diagonal: bool
-    weight: np.ndarray | None = None  # how many rows each stands for, shape (n_samples,)
+    weight: np.ndarray  # how many rows each stands for, shape (n_samples,)
 
     @classmethod
     def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
         """Visit the tiles on and above the diagonal, each once."""
         tell_pairs(x.n_samples)
+        weight = np.ones(x.n_samples) if x.weight is None else x.weight
+        is_weighted = x.weight is not None
+
+        def visit(tiles: list[tuple[slice, slice]]) -> tuple[np.ndarray, np.ndarray]:
+            """Products and row sums from the tiles of one block of rows."""
+            products, row_sums = np.zeros((2, 2)), np.zeros((2, x.n_samples))
+            for rows, columns in tiles:
+                pair = np.stack([x.tile(rows, columns), y.tile(rows, columns)])
+                row_sums[:, rows] += pair @ weight[columns]
+                if rows is not columns:
+                    row_sums[:, columns] += weight[rows] @ pair
+                elif zero_diagonal:
+                    own = np.diagonal(pair, axis1=1, axis2=2)
+                    row_sums[:, rows] -= own
+                    products -= (weight[rows] * own) @ own.T
+                flat = pair.reshape(2, -1)
+                counted = (
+                    flat * np.outer(weight[rows], weight[columns]).ravel() if is_weighted else flat
+                )
+                products += (1.0 if rows is columns else 2.0) * (counted @ flat.T)
+            return products, row_sums
+
         by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
-        parts = [list(tiles) for _, tiles in by_rows]
-        shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
-        products = np.sum([part for part, _ in shares], axis=0)
-        row_sums = np.sum([part for _, part in shares], axis=0)
-        return cls(products, row_sums, zero_diagonal, x.weight)
-
-    @staticmethod
-    def _of_rows(
-        x: Sample, y: Sample, tiles: list[tuple[slice, slice]], zero_diagonal: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Products and row sums from the tiles of one block of rows."""
-        if x.weight is not None:
-            return TileSums._of_counted_rows(x, y, tiles, zero_diagonal, x.weight)
-        products = np.zeros((2, 2))
-        row_sums = np.zeros((2, x.n_samples))
-        for rows, columns in tiles:
-            pair = (x.tile(rows, columns), y.tile(rows, columns))
-            on_diagonal = rows is columns
-            for matrix, sums in zip(pair, row_sums, strict=True):
-                if on_diagonal and zero_diagonal:
-                    np.fill_diagonal(matrix, 0.0)
-                sums[rows] += matrix.sum(axis=1)
-                if not on_diagonal:
-                    sums[columns] += matrix.sum(axis=0)
-            flat = np.stack([matrix.ravel() for matrix in pair])
-            products += (1.0 if on_diagonal else 2.0) * (flat @ flat.T)
-        return products, row_sums
-
-    @staticmethod
-    def _of_counted_rows(
-        x: Sample,
-        y: Sample,
-        tiles: list[tuple[slice, slice]],
-        zero_diagonal: bool,
-        weight: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The same where a row stands for several."""
-        products = np.zeros((2, 2))
-        row_sums = np.zeros((2, x.n_samples))
-        for rows, columns in tiles:
-            pair = np.stack([x.tile(rows, columns), y.tile(rows, columns)])
-            on_diagonal = rows is columns
-            row_sums[:, rows] += pair @ weight[columns]
-            if not on_diagonal:
-                row_sums[:, columns] += weight[rows] @ pair
-            counts = np.outer(weight[rows], weight[columns]).ravel()
-            flat = pair.reshape(2, -1)
-            products += (1.0 if on_diagonal else 2.0) * ((counts * flat) @ flat.T)
-            if on_diagonal and zero_diagonal:
-                own = np.diagonal(pair, axis1=1, axis2=2)
-                row_sums[:, rows] -= own
-                products -= (weight[rows] * own) @ own.T
-        return products, row_sums
+        shares = map_threads(visit, [list(tiles) for _, tiles in by_rows], n_jobs)
+        products, row_sums = (np.sum(parts, axis=0) for parts in zip(*shares, strict=True))
+        return cls(products, row_sums, zero_diagonal, weight)
 
     def terms(self, left: int, right: int) -> Terms:
         """Terms of two of the matrices (0 is K, 1 is L)."""
         sums_left, sums_right = self.row_sums[left], self.row_sums[right]
-        weight = np.ones(self.row_sums.shape[1]) if self.weight is None else self.weight
         return Terms(
-            float(weight.sum()),
+            float(self.weight.sum()),
             inner=float(self.products[left, right]),
-            middle=float((weight * sums_left) @ sums_right),
-            outer=float((weight @ sums_left) * (weight @ sums_right)),
+            middle=float((self.weight * sums_left) @ sums_right),
+            outer=float((self.weight @ sums_left) * (self.weight @ sums_right)),
             zero_diagonal=self.zero_diagonal,
         )
 
@@ -223,8 +212,7 @@ class TileSums:
 def tell_pairs(n_samples: int, visits: int = 1) -> None:
     """Warn how long visits to all pairs of rows take, if that is long."""
     seconds = SECONDS_PER_PAIR * visits * n_samples**2
-    if seconds > _limits.LONG:
-        _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
+    _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
 
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:

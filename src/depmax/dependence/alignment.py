@@ -8,7 +8,13 @@ import numpy as np
 
 from depmax.data.checks import require_samples
 from depmax.data.sample import Sample
-from depmax.dependence._terms import TileSums, cosine, is_constant, row_sums, terms
+from depmax.dependence._terms import (
+    TileSums,
+    cosine,
+    is_constant,
+    row_sums,
+    self_and_cross_terms,
+)
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 
@@ -69,35 +75,23 @@ def alignment(
     >>> round(alignment(x, x**2), 4)
     0.3217
     """
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
-    require_samples(x_sample.total, unbiased=False)
+    x, y_side = read_pair(X, y, kernel, target_kernel, sample_weight)
+    require_samples(x.total, unbiased=False)
     if not centered:
-        return cosine(*_raw_products(x_sample, y_sample))
-    if is_constant(x_sample) or is_constant(y_sample):
+        return cosine(*_raw_products(x, y_side))
+    if is_constant(x) or is_constant(y_side):
         return 0.0
-    return cosine(*_centred_products(x_sample, y_sample))
-
-
-def _centred_products(x: Sample, y: Sample) -> tuple[float, float, float]:
-    """HSIC₀ of (x, y), (x, x) and (y, y)."""
-    if x.is_narrow and y.is_narrow:
-        pairs = ((x, y), (x, x), (y, y))
-        cross, square_x, square_y = (terms(*pair, unbiased=False).hsic() for pair in pairs)
-        return cross, square_x, square_y
-    sums = TileSums.of(x.about_mean(), y.about_mean(), zero_diagonal=False)
-    return sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic()
+    found = self_and_cross_terms(x.about_mean(), y_side.about_mean(), unbiased=False)
+    of_x, of_y, cross = (each.hsic() for each in found)
+    return cosine(cross, of_x, of_y)
 
 
 def _raw_products(x: Sample, y: Sample) -> tuple[float, float, float]:
     """Compute tr KL, tr KK and tr LL, nothing centred."""
-    if x.is_narrow and y.is_narrow:
-        return _squared_cross(x, y), _squared_cross(x, x), _squared_cross(y, y)
-    products = TileSums.of(x, y, zero_diagonal=False).products
-    return float(products[0, 1]), float(products[0, 0]), float(products[1, 1])
-
-
-def _squared_cross(left: Sample, right: Sample) -> float:
-    """‖ΦᵀΨ‖² = tr KL about the origin."""
-    sums = row_sums(left, right)
-    origins = np.zeros_like(sums.origin_x), np.zeros_like(sums.origin_y)
-    return float(np.sum(sums.about(*origins).cross ** 2))
+    if not (x.is_narrow and y.is_narrow):
+        products = TileSums.of(x, y, zero_diagonal=False).products
+        return float(products[0, 1]), float(products[0, 0]), float(products[1, 1])
+    sums = [row_sums(*pair) for pair in ((x, y), (x, x), (y, y))]
+    crosses = [each.about(0.0 * each.origin_x, 0.0 * each.origin_y).cross for each in sums]
+    cross, of_x, of_y = (float(np.sum(each**2)) for each in crosses)  # ‖ΦᵀΨ‖² about the origin
+    return cross, of_x, of_y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -134,31 +135,25 @@ def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> f
 
 
 def _centred_product(side: Sample) -> Product:
-    """Make the function v → HKHv of a side, by the cheapest exact route.
+    """Make the function v → W^½HKHᵀW^½v of a side with weights W, by the cheapest exact route.
 
-    With weights W it is v → W^½HKHᵀW^½v, whose eigenvalues are those of the rows repeated.
+    Its eigenvalues are those of HKH of the rows repeated.
     """
-    if side.weight is not None:
-        return _counted_product(side, side.weight)
+    weight = np.ones(side.n_samples) if side.weight is None else side.weight
+    roots, shares = np.sqrt(weight), weight / weight.sum()
     if side.is_narrow:
         phi = side.coordinates(slice(None))
         if not sparse.issparse(phi):  # sparse ones stay sparse
             phi = side.centred_coordinates()
-        return lambda vector: _centre(phi @ (phi.T @ _centre(vector)))
-    if side.n_samples <= GRAM_ROWS:
-        gram = side.gram()
-        return lambda vector: _centre(gram @ _centre(vector))
-    return lambda vector: _centre(_times_tiles(side, _centre(vector)))
-
-
-def _counted_product(side: Sample, weight: np.ndarray) -> Product:
-    roots, shares = np.sqrt(weight), weight / weight.sum()
-    gram = side.gram() if side.n_samples <= GRAM_ROWS else None
+        times: Product = lambda vector: phi @ (phi.T @ vector)  # noqa: E731  (one of three routes)
+    elif side.n_samples <= GRAM_ROWS:
+        times = side.gram().__matmul__
+    else:
+        times = partial(_times_tiles, side)
 
     def product(vector: np.ndarray) -> np.ndarray:
         counted = roots * vector
-        counted = counted - shares * counted.sum()
-        image = _times_tiles(side, counted) if gram is None else gram @ counted
+        image = times(counted - shares * counted.sum())
         centred: np.ndarray = roots * (image - shares @ image)
         return centred
 
@@ -174,8 +169,3 @@ def _times_tiles(side: Sample, vector: np.ndarray) -> np.ndarray:
         if rows is not columns:
             product[columns] += values.T @ vector[rows]
     return product
-
-
-def _centre(vector: np.ndarray) -> np.ndarray:
-    centred: np.ndarray = vector - vector.mean()
-    return centred

@@ -11,8 +11,9 @@ from scipy import sparse
 from depmax.data import read_target
 from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import read_sample, warn_of_outputs
-from depmax.data.sample import Sample, weigh
-from depmax.dependence._terms import TileSums, cosine
+from depmax.data.sample import Sample
+from depmax.dependence._terms import cosine, self_and_cross_terms
+from depmax.dependence.resolve import weighted_rows
 from depmax.kernels import Distance, FromFunction
 
 
@@ -77,18 +78,16 @@ def distance_correlation(
         raise ValueError(
             f"exponent must lie in (0, 2], got {exponent}: beyond 2 it does not measure dependence."
         )
-    weight = None
-    if sample_weight is not None:
-        weighed = weigh(sample_weight, X, y)
-        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
+    weight, X, y = weighted_rows(sample_weight, X, y)
     x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, weight)
     target = read_target(y)
     warn_of_outputs(target, Distance(exponent))
     y_sample = _distance_side(target.vectors, exponent, weight)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.total, unbiased)
-    sums = TileSums.of(x_sample.about_mean(), y_sample.about_mean(), zero_diagonal=unbiased)
-    value = cosine(sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic())
+    found = self_and_cross_terms(x_sample.about_mean(), y_sample.about_mean(), unbiased=unbiased)
+    of_x, of_y, cross = (each.hsic() for each in found)
+    value = cosine(cross, of_x, of_y)
     return value if unbiased else math.sqrt(max(0.0, value))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +42,10 @@ class Plan:
         """Random orders, of shape (count, n_rows)."""
         return np.array([self.draw(rng) for _ in range(count)], dtype=np.intp)
 
+    def with_identity(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """The rows as they are, then random orders."""
+        return np.concatenate([np.arange(len(self.rows))[np.newaxis], self.orders(count, rng)])
+
 
 class Exchange(ABC):
     """Which rows of a target may change places if it is independent of the inputs.
@@ -54,6 +59,9 @@ class Exchange(ABC):
     is_free_within_groups = False
     #: Whether ``units`` are groups that the user calls independent of each other.
     has_independent_groups = False
+
+    def __init__(self, labels: Any) -> None:
+        self.labels = labels
 
     def __len__(self) -> int:
         """Number of labels, 0 if there are none."""
@@ -73,9 +81,11 @@ class Exchange(ABC):
         places = rows[0] if isinstance(rows, tuple) else rows
         return self.take(np.arange(len(self))[places])
 
-    @abstractmethod
     def take(self, rows: np.ndarray) -> Exchange:
         """The exchange of the rows at these positions."""
+        part = copy(self)
+        part.labels = None if self.labels is None else np.asarray(self.labels)[rows]
+        return part
 
     def units(self, n_samples: int) -> np.ndarray:
         """The number of the independent unit, such as the group, that each row belongs to."""
@@ -131,31 +141,20 @@ class WholeGroups(Exchange):
 
     has_independent_groups = True
 
-    def __init__(self, labels: Any) -> None:
-        self.labels = labels
-
-    def take(self, rows: np.ndarray) -> WholeGroups:
-        """The exchange of the rows at these positions."""
-        return WholeGroups(np.asarray(self.labels)[rows])
-
     def plan(self, n_samples: int, target: Any = None) -> Plan:
         """Whole groups in random order, between those of the same size."""
         codes = codes_of(self.labels, n_samples)
         sizes = np.bincount(codes)
+        every = np.arange(n_samples)
         if np.array_equal(sizes, np.ones(n_samples)):  # every row is its own group
-            return Plan(np.arange(n_samples), codes, lambda rng: rng.permutation(n_samples), np.inf)
+            return Plan(every, codes, lambda rng: rng.permutation(n_samples), np.inf)
         first = np.unique(codes, return_index=True)[1]
         values = _comparable(target, n_samples)
-        if values is not None and (values == values[first[codes]]).all():
-            ways = _ways_of_values(values[first])
-            require_ways(ways, f"{len(sizes)} groups of rows", "groups")
-            return Plan(
-                np.arange(n_samples),
-                codes,
-                lambda rng: first[rng.permutation(len(first))][codes],
-                ways,
-            )
-        return _exchange_alike(codes, sizes)
+        if values is None or (values != values[first[codes]]).any():
+            return _exchange_alike(codes, sizes)
+        ways = _ways_of_values(values[first])
+        require_ways(ways, f"{len(sizes)} groups of rows", "groups")
+        return Plan(every, codes, lambda rng: first[rng.permutation(len(first))][codes], ways)
 
 
 class WithinGroups(Exchange):
@@ -183,13 +182,6 @@ class WithinGroups(Exchange):
     """
 
     is_free_within_groups = True
-
-    def __init__(self, labels: Any) -> None:
-        self.labels = labels
-
-    def take(self, rows: np.ndarray) -> WithinGroups:
-        """The exchange of the rows at these positions."""
-        return WithinGroups(np.asarray(self.labels)[rows])
 
     def plan(self, n_samples: int, target: Any = None) -> Plan:
         """Rows of every group in random order."""

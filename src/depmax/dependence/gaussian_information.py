@@ -11,7 +11,7 @@ from scipy import linalg
 from depmax.data import read_table, read_target
 from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import read_sample
-from depmax.data.sample import weigh
+from depmax.dependence.resolve import weighted_rows
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.
@@ -58,10 +58,7 @@ def gaussian_mutual_information(X: Any, y: Any, *, sample_weight: Any = None) ->
     >>> round(gaussian_mutual_information(x, y), 3)  # in the population ½ log 2 = 0.347
     0.354
     """
-    weight = None
-    if sample_weight is not None:
-        weighed = weigh(sample_weight, X, y)
-        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
+    weight, X, y = weighted_rows(sample_weight, X, y)
     inputs = read_sample(X, "linear", scale_free=True, weight=weight).centred_coordinates()
     targets = read_target(y).vectors
     require_equal_length(len(inputs), len(targets))
@@ -111,10 +108,7 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     >>> total_correlation(np.column_stack([x, 2 * x]))
     inf
     """
-    weight = None
-    if sample_weight is not None:
-        weighed = weigh(sample_weight, X)
-        weight, X = weighed.weight, weighed.of(X)
+    weight, X, _ = weighted_rows(sample_weight, X)
     table = read_table(X)
     if table.categories:
         column = min(table.categories)

@@ -11,6 +11,7 @@ from scipy import special
 
 from depmax._warnings import warn_caller
 from depmax.data.sample import Sample
+from depmax.dependence._nulls.law import u_centred
 from depmax.dependence._nulls.rare import is_varied
 from depmax.dependence._terms import self_and_cross_terms
 from depmax.dependence.variance import (
@@ -124,7 +125,7 @@ def error_of_maps(x: Sample, y: Sample, confidence_level: float) -> tuple[float,
     drawn = np.random.default_rng(0).choice(n_counted(x), m, replace=False)
     rows = np.searchsorted(np.cumsum(counts), drawn, side="right")
     true, mapped = (
-        np.prod([_u_centred(side.take(rows).near_origin().gram()) for side in pair], axis=0)
+        np.prod([u_centred(side.take(rows).near_origin().gram()) for side in pair], axis=0)
         for pair in (exact, (x, y))
     )
     differences = true - mapped  # ΣΣ of them is m(m-3) times the difference of HSIC₁
@@ -139,16 +140,6 @@ def _exact(side: Sample) -> Sample:
     """The same rows with the kernels that maps approximate; the same object without maps."""
     kernel = side.kernel.approximated
     return side if kernel is side.kernel else Sample(kernel, side.rows, weight=side.weight)
-
-
-def _u_centred(gram: np.ndarray) -> np.ndarray:
-    """K_ij - u_i - u_j + c off the diagonal, with rows and columns that sum to zero."""
-    m = len(gram)
-    gram = gram - np.diag(np.diag(gram))
-    means = gram.sum(axis=1) / (m - 2)
-    centred = gram - means - means[:, np.newaxis] + means.sum() / (m - 1)
-    np.fill_diagonal(centred, 0.0)
-    return np.asarray(centred)
 
 
 def _is_precise(below: float, above: float, width: float) -> bool:

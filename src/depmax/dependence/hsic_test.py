@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -13,19 +13,12 @@ from sklearn.utils import check_random_state
 
 from depmax import _limits
 from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import read_sample, read_target_sample, refuse_streamed_target
+from depmax.data.reading import aligned, refuse_streamed_target
 from depmax.data.sample import Sample, weigh
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed
-from depmax.dependence._given.conditional import Conditional, read_conditional
-from depmax.dependence._nulls.aggregate import (
-    Family,
-    combine,
-    family_of,
-    family_of_target,
-    is_auto,
-    is_several,
-)
+from depmax.dependence._given.conditional import read_conditional
+from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.permutation import (
@@ -38,15 +31,12 @@ from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_rang
 from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
-from depmax.dependence.independence_test import (
-    AggregateTest,
-    GivenFit,
-    IndependenceTest,
-)
+from depmax.dependence.independence_test import AggregateTest, IndependenceTest
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
 
-#: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
+#: Rows up to which many kernels are compared where whole matrices of them are held: with groups,
+#: and with weights.
 GROUPED_ROWS = 2000
 #: Seconds for a pair of rows with eight kernels on either side, on one core, as measured with
 #: 10,000 rows.
@@ -167,146 +157,101 @@ def hsic_test(
     >>> hsic_test(x, y, given=z, random_state=0).pvalue > 0.05
     True
     """
+    if method not in ("aggregate", "permutation", "gamma"):
+        raise ValueError(f"method must be 'aggregate', 'permutation' or 'gamma', got {method!r}.")
     if sample_weight is not None:
         refuse_with_weights(groups, given, method)
-        x, y_family = _weighed_families(X, y, kernel, target_kernel, sample_weight, method)
-        if len(x.sides) > 1 or len(y_family.sides) > 1:
-            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, None)
-        return _permutation_test(
-            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs
-        )
-    if is_streamed(X):
-        from depmax.dependence._nulls.streamed_test import streamed_test
-
+    draws = _Draws(n_permutations, random_state, effective_n_jobs(n_jobs))
+    if sample_weight is None and is_streamed(X):
         refuse_with_streams("hsic_test", groups=groups, given=given)
-        options = {"n_permutations": n_permutations, "random_state": random_state, "n_jobs": n_jobs}
-        return streamed_test(hsic_test, X, y, kernel, target_kernel, method, options)
-    refuse_streamed_target(X, y)
+        return _streamed_test(X, y, kernel, target_kernel, method, draws)
+    if sample_weight is None:
+        refuse_streamed_target(X, y)
     if given is not None:
-        one, of_y = (
-            _one_kernel(each, name, "given")
-            for each, name in (
-                (_gaussian_if_auto(kernel), "kernel"),
-                (target_kernel, "target_kernel"),
-            )
-        )
-        linear = method == "aggregate" and is_auto(kernel) and is_auto(target_kernel)
-        conditional, fit = read_conditional(
-            X, y, given, one, of_y, _refuse_to_choose, linear, groups
-        )
-        return _conditional_test(conditional, fit, method, n_permutations, random_state)
-    if method == "aggregate":
-        x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)
-        _require_rows(x.n_samples, y_family.n_samples)
-        plan = _plan(groups, x.sides[0], y_family.sides[0])
-        if len(x.sides) > 1 or len(y_family.sides) > 1:
-            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
-        return _permutation_test(
-            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs, plan
-        )
-    y_sample = read_target_sample(
-        y, _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
-    )
-    one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
-    x_sample = read_sample(X, one, choose=_refuse_to_choose)
-    _require_rows(x_sample.n_samples, y_sample.n_samples)
-    plan = _plan(groups, x_sample, y_sample)
-    if method == "permutation":
-        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
-    if method == "gamma" and plan is not None:
-        raise ValueError(
-            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
-            "method='permutation'."
-        )
-    if method == "gamma":
-        return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
-    raise ValueError(f"method must be 'aggregate', 'permutation' or 'gamma', got {method!r}.")
+        return _given_test(X, y, given, kernel, target_kernel, method, groups, draws)
+    return _test(X, y, kernel, target_kernel, method, draws, groups, sample_weight)
 
 
-# --- which kernels --------------------------------------------------------------------------------
-def _gaussian_if_auto(kernel: Any) -> Any:
-    return "gaussian" if is_auto(kernel) else kernel
+@dataclass(frozen=True)
+class _Draws:
+    """How many permutations are drawn, from which seed, and in how many threads."""
+
+    count: int
+    random_state: Any
+    n_jobs: int
+
+    def generator(self) -> np.random.Generator:
+        """The source of all permutations of a test."""
+        if self.count < 1:
+            raise ValueError(f"n_permutations must be at least 1, got {self.count}.")
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return np.random.default_rng(seed)
 
 
-def _one_kernel(kernel: Any, name: str, method: str) -> Any:
-    """The kernel of a test that has one on each side."""
-    if is_several(kernel):
-        raise ValueError(
-            f"{name} has {len(kernel)} kernels, and {method} compares one on each side: pass one, "
-            "or use method='aggregate' without given."
-        )
-    return kernel
-
-
-def _require_rows(n_x: int, n_y: int) -> None:
-    require_equal_length(n_x, n_y)
-    require_samples(n_x, unbiased=True)
-
-
-def _plan(groups: Any, x: Sample, y: Sample) -> Plan | None:
-    """What may be exchanged; of rows that count as independent, a warning if they hardly are."""
+def _test(
+    X: Any,
+    y: Any,
+    kernel: Any,
+    target_kernel: Any,
+    method: str,
+    draws: _Draws,
+    groups: Any = None,
+    sample_weight: Any = None,
+) -> IndependenceTest:
+    """The test of rows in memory: read, weighted, and permuted as their groups allow."""
+    weighed = None if sample_weight is None else weigh(sample_weight, X, y)
+    if weighed is not None:
+        X, y = weighed.of(X, kernel), weighed.of(y, target_kernel)
+    of_y = family_of(y, target_kernel, method, is_target=True)
+    x = family_of(X, kernel, method)
+    m = x.n_samples
+    require_equal_length(m, of_y.n_samples)
+    require_samples(m, unbiased=True)
+    plan, held_for = None, None
     if groups is None:
-        warn_of_neighbours(x.rows, y.rows)
-        return None
-    return plan_of(groups, x.n_samples, y.rows, x.rows)
-
-
-def _weighed_families(
-    X: Any, y: Any, kernel: Any, target_kernel: Any, sample_weight: Any, method: str
-) -> tuple[Family, Family]:
-    """Weighted images of X, kernel by kernel, and y, of the rows that have a weight."""
-    weighed = weigh(sample_weight, X, y)
-    if method == "permutation":
-        kernel = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
-        one = _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
-        of_y = Family.given([read_target_sample(weighed.of(y, one), one)])
+        warn_of_neighbours(x.sides[0].rows, of_y.sides[0].rows)
     else:
-        of_y = family_of_target(weighed.of(y, target_kernel), target_kernel)
-    x = family_of(weighed.of(X, kernel), kernel)
-    _require_rows(x.n_samples, of_y.n_samples)
-    _plan(None, x.sides[0], of_y.sides[0])
-    if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
-        raise ValueError(
-            "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
-            f"up to {GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
-        )
-    of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
-    return replace(x, sides=of_x), replace(of_y, sides=counted)
-
-
-#: What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of.
-_refuse_to_choose = partial(refuse_to_choose, "hsic_test")
-
-
-# --- the tests ------------------------------------------------------------------------------------
-def _random(n_permutations: int, random_state: Any) -> np.random.Generator:
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
-    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def _aggregate_test(
-    x: Family,
-    y: Family,
-    n_permutations: int,
-    random_state: Any,
-    n_jobs: int | None,
-    plan: Plan | None,
-) -> AggregateTest:
-    if plan is not None:
-        if len(plan.rows) > GROUPED_ROWS:
+        plan = plan_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
+        assert plan is not None
+        m, held_for = len(plan.rows), "groups"
+        if method == "gamma":
             raise ValueError(
-                "method='aggregate' with groups holds whole matrices of many kernels and takes up "
-                f"to {GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
+                "method='gamma' assumes that rows are independent: with groups, omit method or "
+                "pass method='permutation'."
             )
-        x, y = x.take(plan.rows), y.take(plan.rows)
-    _warn_of_time(x, y)
-    rng = _random(n_permutations, random_state)
-    found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan)
+    several = len(x.sides) > 1 or len(of_y.sides) > 1
+    held_for = "sample_weight" if weighed is not None and len(x.sides) > 1 else held_for
+    if several and held_for is not None and m > GROUPED_ROWS:
+        raise ValueError(
+            f"method='aggregate' with {held_for} holds whole matrices of many kernels and takes up "
+            f"to {GROUPED_ROWS} rows, got {m}. Pass method='permutation'."
+        )
+    if weighed is not None:
+        of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
+        x, of_y = replace(x, sides=of_x), replace(of_y, sides=counted)
+    if plan is not None and not plan.is_whole:
+        x, of_y = x.take(plan.rows), of_y.take(plan.rows)
+    if several:
+        return _aggregate_test(x, of_y, draws, plan)
+    one = _gamma_test if method == "gamma" else _permutation_test
+    return one(x.sides[0], of_y.sides[0], draws, plan)
+
+
+# --- p-values -------------------------------------------------------------------------------------
+def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> AggregateTest:
+    """Many kernels, each permuted alike."""
+    if not all(side.is_narrow for side in (*x.sides, *y.sides)):
+        share = (len(x.sides) + len(y.sides)) / 16
+        what = (
+            f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
+            f"of X and {len(y.sides)} of y,"
+        )
+        _limits.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
+    found = combine(x, y, draws.count, draws.generator(), draws.n_jobs, plan)
     reached = count_at_least(found.observed, found.permuted, found.slack)
     return AggregateTest(
         statistic=found.observed,
-        pvalue=(1 + reached) / (1 + n_permutations),
+        pvalue=(1 + reached) / (1 + draws.count),
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
@@ -317,43 +262,22 @@ def _aggregate_test(
     )
 
 
-def _warn_of_time(x: Family, y: Family) -> None:
-    """Warn how long many kernels of many rows take, before they are computed."""
-    share = (len(x.sides) + len(y.sides)) / 16
-    seconds = share * SECONDS_PER_PAIR * x.n_samples**2
-    if seconds > _limits.LONG and not all(side.is_narrow for side in (*x.sides, *y.sides)):
-        _limits.warn_if_long(
-            f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
-            f"of X and {len(y.sides)} of y,",
-            seconds,
-        )
-
-
 def _permutation_test(
-    x: Sample,
-    y: Sample,
-    n_permutations: int,
-    random_state: Any,
-    n_jobs: int | None,
-    plan: Plan | None = None,
+    x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None
 ) -> IndependenceTest:
-    if plan is not None and not plan.is_whole:
-        x, y = x.take(plan.rows), y.take(plan.rows)
-    rng = _random(n_permutations, random_state)
-    seconds = SECONDS_PER_PERMUTED_PAIR * x.n_samples**2
-    if seconds > _limits.LONG and not (x.is_narrow and y.is_narrow):
+    """One kernel each."""
+    rng = draws.generator()
+    if not (x.is_narrow and y.is_narrow):
         what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
-        _limits.warn_if_long(what, seconds)
-    observed, permuted = permuted_statistics(
-        x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan
-    )
+        _limits.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
+    observed, permuted = permuted_statistics(x, y, draws.count, rng, draws.n_jobs, plan)
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)
     if slack > SLACK:  # the comparison needs single precision only, the reported value more
-        observed = terms(x, y, unbiased=True, n_jobs=effective_n_jobs(n_jobs)).hsic()
+        observed = terms(x, y, unbiased=True, n_jobs=draws.n_jobs).hsic()
     return IndependenceTest(
         statistic=observed,
-        pvalue=(1 + reached) / (1 + n_permutations),
+        pvalue=(1 + reached) / (1 + draws.count),
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
@@ -361,44 +285,70 @@ def _permutation_test(
     )
 
 
-def _gamma_test(
-    x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
-) -> IndependenceTest:
-    m, threads = x.n_samples, effective_n_jobs(n_jobs)
-    of_x, of_y, cross = self_and_cross_terms(x, y, threads)
-    scale = m * (m - 3)
+def _gamma_test(x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None) -> IndependenceTest:
+    """By the law of permutations, or if that is not reliable by counts or permutations."""
+    m = x.n_samples
+    of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x, y, draws.n_jobs))
     levels_x, levels_y = Levels.of(x), Levels.of(y)
     law = permutation_law(
-        spread_of(x, levels_x, scale * of_x.hsic()),
-        spread_of(y, levels_y, scale * of_y.hsic()),
+        spread_of(x, levels_x, m * (m - 3) * of_x),
+        spread_of(y, levels_y, m * (m - 3) * of_y),
         n_samples=m,
     )
-    statistic = cross.hsic()
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
-        return IndependenceTest(statistic, counted, "counts", m)
+        return IndependenceTest(cross, counted, "counts", m)
     if is_out_of_range(law, levels_x, levels_y, m):
-        return _permutation_test(x, y, n_permutations, random_state, n_jobs)
-    return IndependenceTest(statistic, law.sf(statistic), "gamma", m)
+        return _permutation_test(x, y, draws)
+    return IndependenceTest(cross, law.sf(cross), "gamma", m)
 
 
-def _conditional_test(
-    conditional: Conditional,
-    fit: GivenFit,
+def _given_test(
+    X: Any,
+    y: Any,
+    given: Any,
+    kernel: Any,
+    target_kernel: Any,
     method: str,
-    n_permutations: int,
-    random_state: Any,
+    groups: Any,
+    draws: _Draws,
 ) -> IndependenceTest:
     """By random signs of residuals, or by the law of these."""
+    found, fit = read_conditional(
+        X,
+        y,
+        given,
+        only_kernel(kernel, "kernel", "given"),
+        only_kernel(target_kernel, "target_kernel", "given", auto="auto"),
+        partial(refuse_to_choose, "hsic_test"),
+        method == "aggregate" and is_auto(kernel) and is_auto(target_kernel),
+        groups,
+    )
     fit.warn()
-    if method in ("aggregate", "permutation"):
-        if n_permutations < 1:
-            raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        pvalue = conditional.signed_pvalue(n_permutations, np.random.default_rng(seed))
-        name = "wild bootstrap"
-    elif method == "gamma":
-        pvalue, name = conditional.law_pvalue(), "gamma"
-    else:
-        raise ValueError(f"With given, method must be 'permutation' or 'gamma', got {method!r}.")
-    return IndependenceTest(conditional.hsic(), pvalue, name, conditional.n_samples, fit)
+    if method == "gamma":
+        return IndependenceTest(found.hsic(), found.law_pvalue(), "gamma", found.n_samples, fit)
+    pvalue = found.signed_pvalue(draws.count, draws.generator())
+    return IndependenceTest(found.hsic(), pvalue, "wild bootstrap", found.n_samples, fit)
+
+
+def _streamed_test(
+    X: Any, y: Any, kernel: Any, target_kernel: Any, method: str, draws: _Draws
+) -> IndependenceTest:
+    """Of a table that is read a chunk at a time: the law of all rows, or permutations of some."""
+    from depmax.dependence._nulls.streamed_test import law_of_stream, some_rows
+
+    inputs, target = aligned(X, y)
+    if target is None:
+        raise ValueError("hsic_test requires y: pass target= to depmax.scan.")
+    if method == "gamma":
+        one = only_kernel(kernel, "kernel", "method='gamma'")
+        found = law_of_stream(inputs, target, one, target_kernel)
+        if found is not None:
+            return found
+        method = "permutation"
+    some = some_rows(inputs, method)
+    found = _test(*some, kernel, target_kernel, method, draws)
+    if found.n_samples == inputs.shape[0]:
+        return found
+    said = f"{found.method} ({found.n_samples:,} of {inputs.shape[0]:,} rows)"
+    return replace(found, method=said)

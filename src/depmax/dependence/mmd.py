@@ -9,15 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from depmax._text import counted
-from depmax._threads import chunk_rows, slices
 from depmax.data import Table, read_objects, read_table
 from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample, is_precomputed
 from depmax.data.table import numbered_columns, take_columns
 from depmax.dependence import _terms
-from depmax.dependence.resolve import most_dependent
-from depmax.kernels import KernelLike, as_kernel
+from depmax.dependence.resolve import most_dependent, weighted_rows
+from depmax.kernels import KernelLike, Linear, as_kernel
 
 
 def mmd(
@@ -82,7 +81,7 @@ def mmd(
     side, n_x = _stack(X, Z, kernel, sample_weight, sample_weight_z)
     weight = np.ones(side.n_samples) if side.weight is None else side.weight
     if side.is_narrow:
-        return _from_coordinates(side, n_x, weight, unbiased)
+        return _from_coordinates(side, n_x, unbiased)
     within_x, within_z, between = _block_sums(side, n_x, weight, unbiased)
     of_x, of_z = float(weight[:n_x].sum()), float(weight[n_x:].sum())
     pairs_x, pairs_z = (total * (total - 1.0 if unbiased else total) for total in (of_x, of_z))
@@ -91,30 +90,17 @@ def mmd(
     return value if unbiased else max(0.0, value)
 
 
-def _from_coordinates(side: Sample, n_x: int, weight: np.ndarray, unbiased: bool) -> float:
-    """‖μ_x - μ_z‖², less the variances of the two means if unbiased."""
-    samples = slice(0, n_x), slice(n_x, side.n_samples)
-    (mean_x, spread_x), (mean_z, spread_z) = (
-        _mean_and_spread(side, rows, weight) for rows in samples
-    )
-    value = float(np.sum((mean_x - mean_z) ** 2))
-    return value - spread_x - spread_z if unbiased else value
-
-
-def _mean_and_spread(side: Sample, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, float]:
-    """Mean μ of the coordinates and the estimated E‖φ - μ‖²/n, the variance of that mean."""
-    n_rows = rows.stop - rows.start
-    blocks = [
-        slice(rows.start + block.start, rows.start + block.stop)
-        for block in slices(n_rows, chunk_rows(side.n_coordinates or 1))
-    ]
-    total = float(weight[rows].sum())
-    mean = sum(weight[block] @ _dense(side.coordinates(block)) for block in blocks) / total
-    squares = sum(
-        float(np.sum(weight[block] @ (_dense(side.coordinates(block)) - mean) ** 2))
-        for block in blocks
-    )
-    return mean, squares / (total * (total - 1.0))
+def _from_coordinates(side: Sample, n_x: int, unbiased: bool) -> float:
+    """‖μ_x - μ_z‖², less E‖φ - μ‖²/n, the variance of a mean, of both if unbiased."""
+    means, spread = [], 0.0
+    for rows in (np.arange(n_x), np.arange(n_x, side.n_samples)):
+        part, one = side.take(rows), Sample(Linear(), np.ones((len(rows), 1)))
+        sums = _terms.row_sums(part, one).centred()
+        assert sums.norms is not None
+        means.append(sums.origin_x)
+        spread += sums.norms.x / (part.total * (part.total - 1.0))
+    value = float(np.sum((means[0] - means[1]) ** 2))
+    return value - spread if unbiased else value
 
 
 def _block_sums(
@@ -139,18 +125,12 @@ def _stack(
     X: Any, Z: Any, kernel: KernelLike, weights_x: Any, weights_z: Any
 ) -> tuple[Sample, int]:
     """Both samples as one side, the kernel resolved on all of their rows; and the length of X."""
-    weighed = [
-        None if weights is None else weigh(weights, rows)
-        for weights, rows in ((weights_x, X), (weights_z, Z))
-    ]
-    X, Z = (
-        rows if each is None else each.of(rows) for each, rows in zip(weighed, (X, Z), strict=True)
-    )
-    if isinstance(kernel, str) and kernel == "precomputed":
+    weight_x, X, _ = weighted_rows(weights_x, X)
+    weight_z, Z, _ = weighted_rows(weights_z, Z)
+    if is_precomputed(kernel):
         raise ValueError(
             'mmd does not accept kernel="precomputed": pass depmax.kernels.Precomputed(matrix) as '
-            "the "
-            "kernel, and the row numbers of the two samples as X and Z."
+            "the kernel, and the row numbers of the two samples as X and Z."
         )
     recipe = as_kernel(kernel)
     if recipe.requires_vector_input:
@@ -162,10 +142,7 @@ def _stack(
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]
     n_x, n_z = (part.shape[0] for part in values)
-    counts = [
-        np.ones(count) if each is None else each.weight
-        for each, count in zip(weighed, (n_x, n_z), strict=True)
-    ]
+    counts = [np.ones(n) if w is None else w for n, w in ((n_x, weight_x), (n_z, weight_z))]
     if min(counts[0].sum(), counts[1].sum()) < 2:
         raise ValueError(
             f"mmd needs at least 2 rows in each sample, got {n_x} in X and {n_z} in Z."
@@ -174,7 +151,7 @@ def _stack(
     if recipe.requires_vector_input:
         warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
         recipe = recipe.bind(names, tables[0].categories)
-    weight = None if weights_x is None and weights_z is None else np.concatenate(counts)
+    weight = None if weight_x is None and weight_z is None else np.concatenate(counts)
     labels = np.repeat([0, 1], [n_x, n_z])
     membership = read_target_sample(labels, "class_balanced", weight=weight)
     resolved = recipe.resolve(rows, partial(most_dependent, membership), weight)
@@ -217,7 +194,3 @@ def _concatenate(parts: list[Any]) -> Any:
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack(parts, format="csr")
     return np.concatenate(parts)
-
-
-def _dense(phi: Any) -> np.ndarray:
-    return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from depmax.data import Target, read_table, read_target
 from depmax.data.checks import require_equal_length, require_samples, warn_of_scales
 from depmax.data.reading import warn_of_outputs
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample
 from depmax.dependence._terms import is_constant, terms
+from depmax.dependence.resolve import weighted_rows
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
 
 
@@ -73,59 +73,51 @@ def quadratic_mutual_information(
     >>> round(quadratic_mutual_information(x, x > 0), 4)
     0.1287
     """
-    weight = None
-    if sample_weight is not None:
-        weighed = weigh(sample_weight, X, y)
-        weight, X, y = weighed.weight, weighed.of(X), weighed.of(y)
-    x_windows = _input_windows(X, bandwidth, weight)
-    y_windows = _target_windows(read_target(y), target_bandwidth, weight)
-    require_equal_length(x_windows.side.n_samples, y_windows.side.n_samples)
-    m = x_windows.side.total
+    weight, X, y = weighted_rows(sample_weight, X, y)
+    x, peak_x = _input_windows(X, bandwidth, weight)
+    y_side, peak_y = _target_windows(read_target(y), target_bandwidth, weight)
+    require_equal_length(x.n_samples, y_side.n_samples)
+    m = x.total
     require_samples(m, unbiased=False)
-    if is_constant(x_windows.side) or is_constant(y_windows.side):
+    if is_constant(x) or is_constant(y_side):
         return 0.0
-    trace = (m - 1) ** 2 * terms(x_windows.side, y_windows.side, unbiased=False).hsic()
+    trace = (m - 1) ** 2 * terms(x, y_side, unbiased=False).hsic()
     if trace <= 0:  # of semidefinite matrices: rounding
         return 0.0
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.exp(math.log(trace / m**2) + x_windows.log_peak + y_windows.log_peak))
+        return float(np.exp(math.log(trace / m**2) + peak_x + peak_y))
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """Overlaps of Parzen windows: a kernel with k(x, x) = 1, and the logarithm of its true peak."""
-
-    side: Sample
-    log_peak: float
+#: Overlaps of Parzen windows: a kernel with k(x, x) = 1, and the logarithm of its true peak.
+Windows = tuple[Sample, float]
 
 
-def _input_windows(X: Any, bandwidth: float | None, weight: np.ndarray | None) -> _Windows:
+def _input_windows(X: Any, bandwidth: float | None, weight: np.ndarray | None) -> Windows:
     table = read_table(X)
     numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
     warn_of_scales(Gaussian(), table.values, table.names, table.categories)
     width = _width(table.values[:, numeric], bandwidth, "bandwidth", weight)
-    window = Gaussian(width * math.sqrt(2))
-    if not table.categories:
-        return _Windows(Sample(window, table.values, weight=weight), _log_peak(width, len(numeric)))
-    # the integral over a category is a sum: rows overlap only where all categories are equal
-    parts: list[tuple[str, Kernel, list[int]]] = [
-        (f"category {column}", Delta(), [column]) for column in sorted(table.categories)
-    ]
-    if numeric:
-        parts.insert(0, ("numeric", window, numeric))
-    kernel = Columns(parts).resolve(table.values)
-    return _Windows(Sample(kernel, table.values, weight=weight), _log_peak(width, len(numeric)))
+    kernel: Kernel = Gaussian(width * math.sqrt(2))
+    if table.categories:
+        # the integral over a category is a sum: rows overlap only where all categories are equal
+        parts: list[tuple[str, Kernel, list[int]]] = [
+            (f"category {column}", Delta(), [column]) for column in sorted(table.categories)
+        ]
+        if numeric:
+            parts.insert(0, ("numeric", kernel, numeric))
+        kernel = Columns(parts).resolve(table.values)
+    return Sample(kernel, table.values, weight=weight), _log_peak(width, len(numeric))
 
 
-def _target_windows(target: Target, bandwidth: float | None, weight: np.ndarray | None) -> _Windows:
+def _target_windows(target: Target, bandwidth: float | None, weight: np.ndarray | None) -> Windows:
     if bandwidth is None and target.kind in ("classes", "multilabel"):
         labels = _combinations(target)
-        return _Windows(Sample(Delta().resolve(labels), labels, weight=weight), 0.0)
+        return Sample(Delta().resolve(labels), labels, weight=weight), 0.0
     warn_of_outputs(target, Gaussian())
     vectors = target.vectors
     width = _width(vectors, bandwidth, "target_bandwidth", weight)
-    side = Sample(Gaussian(width * math.sqrt(2)), vectors, weight=weight)
-    return _Windows(side, _log_peak(width, vectors.shape[1]))
+    kernel = Gaussian(width * math.sqrt(2))
+    return Sample(kernel, vectors, weight=weight), _log_peak(width, vectors.shape[1])
 
 
 def _combinations(target: Target) -> np.ndarray:

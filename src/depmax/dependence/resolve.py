@@ -127,17 +127,23 @@ def read_pair(
     sample_weight: Any = None,
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    weight = None
     if sample_weight is None:
         X, y = aligned(X, y)
-    else:
-        weighed = weigh(sample_weight, X, y)
-        weight = weighed.weight
-        X, y = weighed.of(X, kernel), weighed.of(y, target_kernel)
+    weight, X, y = weighted_rows(sample_weight, X, y, kernel, target_kernel)
     y_sample = read_target_sample(y, target_kernel, weight=weight)
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), weight=weight)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
+
+
+def weighted_rows(
+    sample_weight: Any, X: Any, y: Any = None, kernel: Any = None, target_kernel: Any = None
+) -> tuple[np.ndarray | None, Any, Any]:
+    """Weights, and the rows of X and y that have one; all rows if there are no weights."""
+    if sample_weight is None:
+        return None, X, y
+    found = weigh(sample_weight, X, y)
+    return found.weight, found.of(X, kernel), found.of(y, target_kernel)
 
 
 def resolve(

@@ -31,6 +31,8 @@ from depmax.kernels import KernelLike
 
 #: Columns on each side of a tile.
 TILE = 256
+#: From so many pairs on, those with a p-value above this are counted, but not scored.
+MANY, LESSER = 1_000_000, 0.01
 #: Pairs are confirmed by permutations if their adjusted p-value is below the level, but at most
 #: the first so many.
 LEVEL, MAX_CONFIRMED = 0.05, 1000
@@ -152,7 +154,8 @@ def screen_pairs(
     1,000) is then scored for permutations of the target: if any of them reaches the score of the
     data, the p-value of the pair is raised to that of the permutations. Permutations are exact for
     exchangeable rows, up to the estimated main effects; they can refute a pair, but cannot show a
-    p-value below 1 / (n_permutations + 1).
+    p-value below 1 / (n_permutations + 1). Of more than a million pairs, those whose p-value must
+    exceed 0.01 are counted, but not scored: adjusted p-values may then be larger, never smaller.
 
     *Groups.* With labels of groups, the variance of a score is at least that of its sums over whole
     groups, and significant pairs are confirmed by random signs of whole groups (the wild bootstrap)
@@ -218,7 +221,12 @@ def screen_table(
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
     matrix = np.zeros((d, d)) if full else None
     pair_scores = PairScores(bases, target, units)
-    _score_all(pair_scores, levels, law, best, matrix, n_jobs)
+    is_plain = not units and not full and levels.n_columns == bases.n_features
+    limit = law.least(LESSER) if is_plain and d * (d - 1) // 2 >= MANY else None
+    _score_all(pair_scores, levels, law, best, matrix, n_jobs, limit)
+    if limit is not None and len(best.kept()[0]) < n_pairs:  # asked for pairs of lesser scores
+        best = BestPairs(n_pairs, law)
+        _score_all(pair_scores, levels, law, best, matrix, n_jobs)
 
     scores, pairs = best.kept()
     pvalues = law.pvalues(scores)
@@ -302,12 +310,23 @@ def _score_all(
     best: BestPairs,
     matrix: np.ndarray | None,
     n_jobs: int | None,
+    limit: float | None = None,
 ) -> None:
-    """Score all tiles on and above the diagonal, in threads that each use one BLAS thread."""
+    """Score all tiles on and above the diagonal, in threads that each use one BLAS thread.
+
+    With a ``limit``, pairs that cannot reach it are counted only.
+    """
     lock = Lock()
     blocks = list(levels.blocks(TILE))
 
     def score(rows: slice, columns: slice) -> None:
+        if limit is not None:
+            pairs, found = pair_scores.promising(rows, columns, limit)
+            n_rows, n_columns = rows.stop - rows.start, columns.stop - columns.start
+            n_all = n_rows * (n_rows - 1) // 2 if rows == columns else n_rows * n_columns
+            with lock:
+                best.add_some(found, pairs, n_all - len(pairs))
+            return
         tile = pair_scores.tile(levels.contrasts(rows), levels.contrasts(columns))
         tile = levels.best(tile, rows, columns, law)
         with lock:

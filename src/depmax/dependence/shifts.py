@@ -65,13 +65,8 @@ class Shifts(Exchange):
     """
 
     def __init__(self, labels: Any = None, *, shortest: int | None = None) -> None:
-        self.labels = labels
+        super().__init__(labels)
         self.shortest = shortest
-
-    def take(self, rows: np.ndarray) -> Shifts:
-        """The exchange of the rows at these positions."""
-        labels = None if self.labels is None else np.asarray(self.labels)[rows]
-        return Shifts(labels, shortest=self.shortest)
 
     def units(self, n_samples: int) -> np.ndarray:
         """Stretches as long as the shortest shift, taken as independent of each other."""

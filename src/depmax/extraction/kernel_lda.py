@@ -113,7 +113,7 @@ class KernelLDA(SemiSupervisedExtractor):
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         self._require_no_graph(weight)
         labels = class_labels(read_target(y, **self._target_rules), "KernelLDA", weight)
-        n_classes = int(labels.side.n_coordinates or 1)
+        n_classes = int(labels.sample.n_coordinates or 1)
         return self._counted(Answer.of(labels, limit=n_classes - 1))
 
     def _batch_labels(self, y: Any) -> np.ndarray:

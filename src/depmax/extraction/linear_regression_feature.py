@@ -181,7 +181,7 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
             0.5 if target.kind == "multilabel" else None,
             classes is not None or is_flat(y),
         )
-        limit = int(labels.side.n_coordinates or 1)
+        limit = int(labels.sample.n_coordinates or 1)
         return self._counted(Answer.of(labels, limit=limit, more=blank))
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -21,7 +20,6 @@ from depmax._parameters import Rule, check_parameters, integer, is_whole, number
 from depmax._threads import slices
 from depmax._warnings import warn_caller
 from depmax.data import Target, read_fit, read_new
-from depmax.neural._files import read_file, write_file
 from depmax.neural.solvers import Training, as_solver
 
 ACTIVATIONS = {
@@ -144,28 +142,20 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         features = (self._outputs(inputs) - self._offset) @ self._basis
         return features.astype(np.float32 if rows.dtype == np.float32 else np.float64, copy=False)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted extractor to a file of plain arrays (npz), without pickle.
+    def __getstate__(self) -> dict[str, Any]:
+        """Networks as arrays, which any file can hold; those of ``module`` as they are."""
+        state = dict(super().__getstate__())
+        if "_modules" not in state or getattr(self, "module", None) is not None:
+            return state
+        weights = _named(state.pop("_modules"), state.pop("decoder_", None)).state_dict()
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
+        return state | {"_weights": arrays}
 
-        Parameters
-        ----------
-        path : str or Path
-            A module of your own is not written, only its weights.
-        """
-        check_is_fitted(self)
-        write_file(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path, *, module: Any = None) -> Self:
-        """Read what ``save`` wrote; nothing in the file is executed.
-
-        Parameters
-        ----------
-        path : str or Path
-        module : torch.nn.Module, optional
-            The module that was trained, if it was one of your own.
-        """
-        return read_file(cls, path, module)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Build the networks again, unless the user's module is still to come."""
+        super().__setstate__(state)
+        if "_weights" in state and not self._of_user:
+            self._build()
 
     def __sklearn_tags__(self) -> Any:
         """Numbers in, float32 kept; targets of all types."""
@@ -180,12 +170,17 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def module_(self) -> Any:
         """The trained network, or a list of one network per feature."""
         check_is_fitted(self)
-        return self._modules[0] if len(self._modules) == 1 else self._modules
+        modules = self._trained
+        return modules[0] if len(modules) == 1 else modules
 
     # --- what a subclass implements -------------------------------------------------------------
     def _networks(self, n_inputs: int) -> list[Any]:
         """Networks that are not trained yet."""
         raise NotImplementedError
+
+    def _decoder(self, encoder: Any, n_outputs: int) -> Any:
+        """The way back from features, which only autoencoders have."""
+        return None
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are not as declared, or that contradict each other."""
@@ -220,7 +215,7 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Outputs of all networks side by side, of shape (m, k), in float64."""
         parts = []
         with torch.no_grad():
-            for module in self._modules:
+            for module in self._trained:
                 dtype = next(module.parameters()).dtype
                 tensor = torch.as_tensor(inputs, dtype=dtype)
                 blocks = [
@@ -233,10 +228,42 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise ValueError(f"The outputs of the network of {type(self).__name__} are not finite.")
         return outputs
 
+    @property
+    def _trained(self) -> list[Any]:
+        """The networks; of a model from a file, built at their first use."""
+        if "_modules" not in vars(self):
+            if getattr(self, "module", None) is None:
+                raise ValueError(
+                    f"This {type(self).__name__} holds the weights of a module of your own, which "
+                    "files do not hold: give it the module, model.set_params(module=…)."
+                )
+            self._build()
+        return self._modules
+
+    def _build(self) -> None:
+        """Networks from their weights, which must be those that the parameters describe."""
+        weights, basis = self._weights, self._basis
+        sizes = self.hidden_layers or ()
+        if int(self.n_components) > max(basis.shape) or len(sizes) > len(weights):
+            raise ValueError("there are fewer weights than the parameters describe")
+        if self.device_ != "cpu" and not torch.cuda.is_available():
+            self.device_ = "cpu"
+        # without memory: sizes that a file names may be anything, those of the weights are there
+        with nullcontext() if self._of_user else torch.device("meta"):
+            modules = self._networks(len(self._mean))
+            decoder = self._decoder(modules[0], len(weights.get("decoder.0.bias", ())))
+        tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+        _named(modules, decoder).load_state_dict(tensors, assign=True)  # in their own precision
+        if decoder is not None:
+            self.decoder_ = decoder.to(self.device_).eval()
+        self._keep([module.to(self.device_) for module in modules], self._offset, basis)
+        del self._weights
+
     def _keep(self, modules: list[Any], offset: np.ndarray, basis: np.ndarray) -> None:
         self._modules = [module.eval() for module in modules]
         self._offset, self._basis = offset, basis
         self._n_features_out = basis.shape[1]
+        self._of_user = getattr(self, "module", None) is not None
 
     def _report(self, training: Training) -> None:
         if training.problem:
@@ -256,6 +283,14 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 "n_components.",
                 ConvergenceWarning,
             )
+
+
+def _named(modules: list[Any], decoder: Any) -> Any:
+    """All networks of a model, which name its weights in a file."""
+    named = {str(number): module for number, module in enumerate(modules)}
+    if decoder is not None:
+        named["decoder"] = decoder
+    return torch.nn.ModuleDict(named)
 
 
 #: Deviation along a direction, relative to the size of features, that is taken for none.

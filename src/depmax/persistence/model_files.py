@@ -26,10 +26,18 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
 from depmax._extras import require
-from depmax._files import DamagedArchiveError, replacing, require_sealed, require_sizes, seal
+from depmax._files import replacing
 from depmax._limits import FileTooLargeError, max_memory, require_memory
 from depmax._version import __version__
-from depmax.persistence.trust import KNOWN_TYPES, find_danger, nodes, unknown_types
+from depmax.persistence.archives import (
+    DamagedArchiveError,
+    loaded_bytes,
+    read_sealed,
+    require_sizes,
+    seal,
+)
+from depmax.persistence.soundness import find_danger
+from depmax.persistence.trust import nodes, sort_types
 
 _DESCRIPTION = "depmax.json"
 #: Parts of scikit-learn for other libraries' arrays.
@@ -140,7 +148,7 @@ def load_model(
         If the file is cut off, damaged or changed, is not a model, was written by another version
         of depmax, would take too much memory, or holds types that are not trusted.
     """
-    file = _inspected(path, max_memory)
+    file, content, known = _inspected(path, max_memory)
     skops = _skops()
     listed = [name if isinstance(name, str) else _qualified(name) for name in trusted or ()]
     unknown = [name for name in file.unknown_types if name not in listed]
@@ -154,7 +162,7 @@ def load_model(
         with warnings.catch_warnings():
             # _check_versions has already warned about scikit-learn's version, in one line.
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = skops.load(file.path, trusted=[*KNOWN_TYPES, *listed])
+            model = skops.loads(content, trusted=[*known, *listed])
     except Exception as error:  # what a damaged or foreign file raises is unbounded
         written = file.versions.get("depmax", "an unknown version")
         raise ModelFileError(
@@ -178,33 +186,37 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
     -------
     ModelFile
     """
-    return _inspected(path, None)
+    return _inspected(path, None)[0]
 
 
-def _inspected(path: str | os.PathLike[str], limit: int | str | None) -> ModelFile:
+def _inspected(
+    path: str | os.PathLike[str], limit: int | str | None
+) -> tuple[ModelFile, bytes, set[str]]:
+    """What a file says, its bytes, which are read once, and the known types in it."""
     path = Path(path)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileNotFoundError(f"The model file {path} {what}.")
     allowed = max_memory(limit)
     try:
-        require_sealed(path)
-        with ZipFile(path) as archive:
-            require_sizes(archive, path, allowed)
-            if "schema.json" not in archive.namelist():
+        content = read_sealed(path, allowed)
+        with ZipFile(io.BytesIO(content)) as archive:
+            sizes = require_sizes(archive, path, allowed)
+            if "schema.json" not in sizes:
                 raise ModelFileError(f"{path} is not a model file: schema.json is missing.")
             schema = json.loads(archive.read("schema.json"))
-            described = _DESCRIPTION in archive.namelist()
-            description = json.loads(archive.read(_DESCRIPTION)) if described else {}
-            require_memory(_loaded_bytes(schema, archive), allowed, path, "a model")
+            description = json.loads(archive.read(_DESCRIPTION)) if _DESCRIPTION in sizes else {}
+        require_memory(loaded_bytes(nodes(schema), sizes), allowed, path, "a model")
         # a known type counts as unknown where it is made in a way that calls something
-        unknown = {*_skops().get_untrusted_types(file=path)} - KNOWN_TYPES | unknown_types(schema)
-        return ModelFile(
+        known, unknown = sort_types(schema)
+        unknown |= {*_skops().get_untrusted_types(data=content)} - known
+        file = ModelFile(
             path,
             {str(key): str(value) for key, value in description.get("versions", {}).items()},
             dict(description.get("notes", {})),
             tuple(sorted(unknown)),
         )
+        return file, content, known
     except ModelFileError:
         raise
     except (FileTooLargeError, DamagedArchiveError) as error:
@@ -213,25 +225,12 @@ def _inspected(path: str | os.PathLike[str], limit: int | str | None) -> ModelFi
         raise ModelFileError(
             f"{path} is not a valid model file: it was cut off or has another format."
         ) from None
+    except ImportError as error:  # a network without torch
+        raise ModelFileError(f"{path} cannot be loaded: {error}") from None
     except Exception as error:  # a damaged schema raises anything
         raise ModelFileError(
             f"{path} is damaged or not a model file ({type(error).__name__}: {error})."
         ) from error
-
-
-def _loaded_bytes(schema: Any, archive: ZipFile) -> int:
-    """Bytes of all arrays that a schema refers to, each as often as it is read.
-
-    A number identifies what skops reads only once.
-    """
-    sizes = {member.filename: member.file_size for member in archive.infolist()}
-    total, read = 0, set()
-    for node in nodes(schema):
-        number = node.get("__id__")
-        if number is None or number not in read:
-            total += sizes.get(str(node.get("file")), 0)
-        read.add(number)
-    return total
 
 
 def _without_pandas(model: Any) -> Any:

@@ -18,7 +18,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from depmax import _limits
 from depmax.data import Table, read_table, read_target
 from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import (
@@ -60,8 +62,7 @@ class Member:
     def views(self, table: Table) -> list[tuple[str, Sample]]:
         """The table with this kernel at every width; none if the kernel cannot read the table."""
         rows = table.ranked() if self.of_ranks else table
-        reads_sparse = self.recipe.capabilities.sparse
-        if rows is None or not (reads_sparse or isinstance(rows.values, np.ndarray)):
+        if rows is None:  # without numbers
             return []
         side = sample_of_table(rows, self.recipe, scale_free=True)
         if not self.multiples:
@@ -177,35 +178,50 @@ def is_auto(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "auto"
 
 
-def is_several(kernel: Any) -> bool:
-    """Whether several kernels are given."""
-    return isinstance(kernel, list | tuple)
+def only_kernel(kernel: Any, name: str, who: str, auto: str = "gaussian") -> Any:
+    """The kernel of a test that has one on each side."""
+    if isinstance(kernel, list | tuple):
+        raise ValueError(
+            f"{name} has {len(kernel)} kernels, and {who} compares one on each side: pass one, "
+            "or use method='aggregate' without given."
+        )
+    return auto if is_auto(kernel) else kernel
 
 
-def _several(kernel: Any, name: str) -> Sequence[Any]:
-    """Kernels that were given, one or several."""
-    kernels = kernel if is_several(kernel) else [kernel]
+def family_of(rows: Any, kernel: Any, method: str, *, is_target: bool = False) -> Family:
+    """Kernels of X or y: those given, those of numbers, or the one of classes or labels."""
+    name = "target_kernel" if is_target else "kernel"
+    if method != "aggregate":
+        auto = "auto" if is_target else "gaussian"
+        kernel = [only_kernel(kernel, name, f"method={method!r}", auto)]
+    elif is_auto(kernel):
+        return _family_of_target(rows) if is_target else _family_of_table(rows)
+    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
     if not kernels:
         raise ValueError(f"{name} is empty: pass at least one kernel, or 'auto'.")
-    return kernels
-
-
-def family_of(X: Any, kernel: Any) -> Family:
-    """Kernels of X: those given, or those of numbers."""
-    if is_auto(kernel):
-        table = read_table(X)
-        warn_of_scales(Gaussian(), table.values, table.names, table.categories)
-        return Family.of_table(table)
-    kernels = _several(kernel, "kernel")
     choose = partial(refuse_to_choose, "hsic_test")
-    return Family.given([read_sample(X, each, choose=choose) for each in kernels])
+    if is_target:
+        return Family.given([read_target_sample(rows, each) for each in kernels])
+    return Family.given([read_sample(rows, each, choose=choose) for each in kernels])
 
 
-def family_of_target(y: Any, target_kernel: Any) -> Family:
-    """Kernels of y: those given, those of numbers, or the one of classes or labels."""
-    if not is_auto(target_kernel):
-        kernels = _several(target_kernel, "target_kernel")
-        return Family.given([read_target_sample(y, each) for each in kernels])
+def _family_of_table(X: Any) -> Family:
+    table = read_table(X)
+    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
+    if sparse.issparse(table.values):  # ranks and differences of rows are dense
+        shape = table.values.shape
+        _limits.require_memory(
+            8 * shape[0] * shape[1],
+            _limits.max_memory(),
+            "hsic_test: sparse X",
+            "dense rows, which some of the kernels of 'auto' compare (pass kernel='gaussian', or "
+            "the output of sklearn.decomposition.TruncatedSVD)",
+        )
+        table = replace(table, values=table.values.toarray())
+    return Family.of_table(table)
+
+
+def _family_of_target(y: Any) -> Family:
     target = read_target(y)
     if target.kind in ("classes", "multilabel"):
         return Family.given([target_sample(target, "auto")])

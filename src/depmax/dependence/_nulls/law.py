@@ -20,53 +20,36 @@ from depmax.data.checks import require_finite_values
 from depmax.data.sample import Sample
 
 
-@dataclass(frozen=True)
-class ChiSquareMixture:
-    """Σ_l w_l (z_l² - 1) + R with z standard normal and R a centred gamma (or normal) remainder.
+def mixture_sf(value: float, weights: np.ndarray, variance: float, third: float) -> float:
+    """Probability that Σ_l w_l (z_l² - 1) + R reaches a positive value, z standard normal.
 
-    The largest weights rule the far tail, the remainder carries the rest of the variance and of
-    the third cumulant.
+    The largest weights w rule the far tail; R, a centred gamma (or normal) variable with this
+    variance and third cumulant, carries the rest. By the saddlepoint formula of Lugannani and Rice
+    (1980), whose relative errors are a few per cent however small the tail.
     """
+    # w(z² - 1) is a centred gamma variable with variance 2w² and scale 2w; scale 0 is a normal one
+    variances, scales = 2.0 * weights**2, 2.0 * weights
+    if variance > 0.0:
+        variances = np.append(variances, variance)
+        scales = np.append(scales, 0.5 * max(third, 0.0) / variance)
+    # K' is convex: K'(s) ≥ K''(0)s bounds s, also where weights are so small that the limit,
+    # 1 over the largest scale, is out of all proportion
+    end = (1.0 + 1e-9) * value / float(variances.sum())
+    if scales.max(initial=0.0) * end >= 1.0:
+        end = (1.0 - 1e-12) / float(scales.max())
 
-    weights: np.ndarray  # w_l > 0
-    variance: float  # of the remainder
-    third: float  # third cumulant of the remainder
+    def excess(s: float) -> float:
+        return float(np.sum(variances * s / (1.0 - scales * s))) - value  # K'(s) - value
 
-    def sf(self, value: float) -> float:
-        """Probability of at least ``value`` above the mean, by the saddlepoint formula.
-
-        Lugannani and Rice (1980); relative errors are a few per cent however small the tail.
-        """
-        variances, scales = self._parts()
-        # K' is convex: K'(s) ≥ K''(0)s bounds s, also where weights are so small that the limit,
-        # 1 over the largest scale, is out of all proportion
-        end = (1.0 + 1e-9) * value / float(variances.sum())
-        if scales.max(initial=0.0) * end >= 1.0:
-            end = (1.0 - 1e-12) / float(scales.max())
-
-        def excess(s: float) -> float:
-            return float(np.sum(variances * s / (1.0 - scales * s))) - value  # K'(s) - value
-
-        if excess(end) <= 0.0:  # beyond the reach of the formula: Chernoff's bound at the end
-            return float(np.exp(min(_cumulant(variances, scales, end) - end * value, 0.0)))
-        s = optimize.brentq(excess, 0.0, end, xtol=1e-14 * end)
-        r = np.sqrt(max(2.0 * (s * value - _cumulant(variances, scales, s)), 0.0))
-        q = s * np.sqrt(np.sum(variances / (1.0 - scales * s) ** 2))
-        tail = special.ndtr(-r) + np.exp(-0.5 * r**2) / np.sqrt(2.0 * np.pi) * (1.0 / q - 1.0 / r)
-        if tail <= 0.0:  # digits cancelled: Barndorff-Nielsen's form of the same cannot be negative
-            tail = special.ndtr(-(r + np.log(q / r) / r))
-        return float(min(tail, 1.0))
-
-    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Variances and scales of the gamma variables the sum is made of; scale 0 is a normal one.
-
-        w(z² - 1) is a centred gamma variable with variance 2w² and scale 2w.
-        """
-        variances, scales = 2.0 * self.weights**2, 2.0 * self.weights
-        if self.variance <= 0.0:
-            return variances, scales
-        scale = 0.5 * max(self.third, 0.0) / self.variance
-        return np.append(variances, self.variance), np.append(scales, scale)
+    if excess(end) <= 0.0:  # beyond the reach of the formula: Chernoff's bound at the end
+        return float(np.exp(min(_cumulant(variances, scales, end) - end * value, 0.0)))
+    s = optimize.brentq(excess, 0.0, end, xtol=1e-14 * end)
+    r = np.sqrt(max(2.0 * (s * value - _cumulant(variances, scales, s)), 0.0))
+    q = s * np.sqrt(np.sum(variances / (1.0 - scales * s) ** 2))
+    tail = special.ndtr(-r) + np.exp(-0.5 * r**2) / np.sqrt(2.0 * np.pi) * (1.0 / q - 1.0 / r)
+    if tail <= 0.0:  # digits cancelled: Barndorff-Nielsen's form of the same cannot be negative
+        tail = special.ndtr(-(r + np.log(q / r) / r))
+    return float(min(tail, 1.0))
 
 
 def _cumulant(variances: np.ndarray, scales: np.ndarray, s: float) -> float:
@@ -144,7 +127,7 @@ class PermutationLaw:
             third = self.skewness - 8.0 * float(np.sum(weights**3))
             # no remainder has a longer tail than the leading weight
             third = min(third, 4.0 * weights[0] * max(variance, 0.0))
-            return ChiSquareMixture(weights, variance, third).sf(z)
+            return mixture_sf(z, weights, variance, third)
         if abs(self.skewness) < FLAT:
             return float(special.ndtr(-z))
         shape = 4.0 / self.skewness**2

@@ -1,7 +1,13 @@
-"""Unbiased HSIC of many permutations at once, by three routes with one answer each.
+"""Unbiased HSIC of many permutations at once.
 
-A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1. Where rows are not independent, the
-orders come from a plan of exchange, and may repeat rows.
+With Ã the U-centred kernel matrix of one side, whose rows sum to zero without a diagonal,
+m(m-3)·HSIC₁ = Σ Ã_ij L_ij for any kernel matrix L of the other. So one side is centred, once, and
+an order π of the rows of the other, which may repeat rows, is L_{π(i) π(j)} in place of L_ij.
+
+- Coordinates Ψ of the other side: permutations are columns of one product (``permuted_hsic``).
+- Kernel values of all pairs, gathered in every order (``gathered_table``): any order, any kernels.
+- Plain permutations of kernel values of many rows come in orbits of cyclic shifts, which one
+  Fourier transform of the diagonals gives together (``permuted_table``).
 """
 
 from __future__ import annotations
@@ -24,10 +30,13 @@ from depmax.maps.incomplete_cholesky import factor_to
 DOUBLE_ROWS = 2048
 #: Ties: standard deviations that two equal values may differ by, in float64 and in float32.
 SLACK, SINGLE_SLACK = 1e-10, 1e-5
-#: From so many rows on a narrow side is streamed against tiles instead of storing matrices.
+#: From so many rows on coordinates of one side are permuted instead of orbits of kernel values.
 STREAM_ROWS = 8192
-#: Diagonals per Fourier transform, and rows per strip of a streamed Gram matrix.
+#: Diagonals per Fourier transform, and rows per strip of a Gram matrix that is not held.
 BATCH = 128
+#: Permuted coordinates of one batch: in the cache, or where kernel values have to be computed
+#: anew for every batch, a quarter of a gigabyte.
+BATCH_VALUES, STREAMED_VALUES = 2**18, 2**25
 #: Kernel values on the diagonals of one band, of all kernels together: a quarter of a gigabyte.
 BAND_VALUES = 2**25
 #: Up to so many rows several kernels are permuted one order after another, without orbits.
@@ -53,15 +62,24 @@ def permuted_statistics(
 
     With a plan the rows are those that take part in it, and y is reordered by it.
     """
+    m = x.n_samples
     if plan is not None:
-        return _of_plan(x, y, plan.orders(n_permutations, rng))
-    if x.is_narrow and y.is_narrow:
-        return _of_coordinates(x, y, n_permutations, rng)
-    if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
-        gram, narrow = (x, y) if y.is_narrow else (y, x)
-        return _of_stream(_measured(gram), _measured(narrow), n_permutations, rng)
-    table = permuted_table([x], [y], n_permutations, rng, n_jobs, with_grams=False)
-    values = table.values[:, 0, 0] / (x.n_samples * (x.n_samples - 3))
+        orders = plan.with_identity(n_permutations, rng)
+        x, y = _measured(x), _measured(y)
+        psi = y.centred_coordinates() if y.is_narrow else _factor(y)
+        if psi.shape[1] <= GATHER_FROM or m > STREAM_ROWS:
+            values = permuted_hsic(x, psi, orders, len(orders), repeats=_repeat_rows(orders))
+            return float(values[0]), values[1:]
+        table = gathered_table([x], [y], orders)
+    elif (x.is_narrow and y.is_narrow) or (m > STREAM_ROWS and (x.is_narrow or y.is_narrow)):
+        fixed, moved = (x, y) if y.is_narrow else (y, x)
+        fixed = fixed if fixed.is_narrow else _measured(fixed)
+        every = random_orders(m, n_permutations, rng)
+        values = permuted_hsic(fixed, moved.centred_coordinates(), every, n_permutations + 1)
+        return float(values[0]), values[1:]
+    else:
+        table = permuted_table([x], [y], n_permutations, rng, n_jobs, with_grams=False)
+    values = table.values[:, 0, 0] / (m * (m - 3))
     return float(values[0]), values[1:]
 
 
@@ -72,13 +90,6 @@ def permutation_chunks(x: Sample, y: Sample, plan: Plan | None = None) -> Iterat
         yield permuted_statistics(x, y, CHUNK, rng, plan=plan)[1]
 
 
-def _assemble(
-    inner: np.ndarray, middle: np.ndarray, outer: float | np.ndarray, m: int
-) -> np.ndarray:
-    """HSIC₁ from tr K̃L̃_π, 1ᵀK̃L̃_π1 and the product of totals, which no permutation changes."""
-    return (inner - 2.0 * middle / (m - 2) + outer / ((m - 1) * (m - 2))) / (m * (m - 3))
-
-
 def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """The identity, then ``count`` random permutations: the only source of random orders here."""
     yield np.arange(n_samples)
@@ -86,57 +97,90 @@ def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Itera
         yield rng.permutation(n_samples)
 
 
-# --- both sides have coordinates: ‖ΦᵀΨ_π‖², a batch of permutations as one product
-def _of_coordinates(
-    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    phi, psi = x.centred_coordinates(), y.centred_coordinates()
-    squares_x = np.einsum("ij,ij->i", phi, phi)
-    squares_y = np.einsum("ij,ij->i", psi, psi)
-    inner, middle = np.empty(n_permutations + 1), np.empty(n_permutations + 1)
-    width = psi.shape[1]
-    batch = max(1, int(2**22 / (phi.shape[0] * width)))
-    stacked: list[np.ndarray] = []
-    done = 0
-    for number, order in enumerate(random_orders(len(phi), n_permutations, rng)):
-        stacked.append(psi[order])
-        middle[number] = squares_x @ squares_y[order]
-        if len(stacked) == batch or number == n_permutations:
-            cross = phi.T @ np.concatenate(stacked, axis=1)
-            norms = np.einsum("ij,ij->j", cross, cross).reshape(-1, width).sum(axis=1)
-            inner[done : done + len(stacked)] = norms
-            done, stacked = done + len(stacked), []
-    values = _assemble(inner - middle, middle, squares_x.sum() * squares_y.sum(), len(phi))
-    return float(values[0]), values[1:]
+def _repeat_rows(orders: np.ndarray) -> bool:
+    """Whether some order has a row twice."""
+    seen = np.zeros(orders.shape, dtype=bool)
+    np.put_along_axis(seen, orders, True, axis=1)
+    return not seen.all()
 
 
-# --- one side has coordinates: Σ ψ_πᵀ K̃ ψ_π, blocks of K̃ against all permutations
-def _of_stream(
-    gram: Sample, narrow: Sample, n_permutations: int, rng: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    psi = narrow.centred_coordinates()
+def _hsic(inner: np.ndarray, middle: np.ndarray, outer: np.ndarray, m: int) -> np.ndarray:
+    """m(m-3) HSIC₁ from tr K̃L̃, 1ᵀK̃L̃1 and the product of totals."""
+    return inner - 2.0 * middle / (m - 2) + outer / ((m - 1) * (m - 2))
+
+
+def _measured(side: Sample) -> Sample:
+    """The same sample measured from where its sums do not cancel."""
+    if side.n_samples <= DOUBLE_ROWS:
+        return side.near_origin()
+    return side.about_mean()  # in float32 nothing may cancel
+
+
+def _factor(side: Sample) -> np.ndarray:
+    """Coordinates about their mean that leave out little of a kernel."""
+    factor = np.asarray(factor_to(side, FACTOR_TOL).factor, dtype=np.float64)
+    return factor - factor.mean(axis=0)
+
+
+# --- coordinates of the side that is permuted -----------------------------------------------------
+def permuted_hsic(
+    x: Sample,
+    psi: np.ndarray,
+    orders: Iterable[np.ndarray],
+    n_orders: int,
+    *,
+    repeats: bool = False,
+) -> np.ndarray:
+    """HSIC₁ of x with coordinates of y in every order: a batch of orders is one product.
+
+    Parameters
+    ----------
+    x : Sample
+        Its coordinates where they are narrow, else strips of its kernel matrix.
+    psi : ndarray of shape (n_samples, n_coordinates)
+        Ψ of y, about its mean.
+    orders : positions of the rows of y, one array per order
+    n_orders : int
+        How many of them.
+    repeats : bool
+        Whether orders may repeat rows: then Ψ is centred anew in each.
+    """
     m, width = psi.shape
-    squares = np.einsum("ij,ij->i", psi, psi)
-    inner, middle = np.zeros(n_permutations + 1), np.zeros(n_permutations + 1)
-    total = 0.0
-    orders = random_orders(m, n_permutations, rng)
-    batch = max(1, int(2**28 / (8 * m * width)))  # permutations of Ψ in a quarter of a gigabyte
-    for part in slices(n_permutations + 1, batch):
-        chosen = list(islice(orders, part.stop - part.start))
-        stacked = np.concatenate([psi[order] for order in chosen], axis=1)
-        for rows in slices(m, BATCH):
-            block = gram.tile(rows, slice(None))
-            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
-            products = np.einsum("ij,ij->j", block @ stacked, stacked[rows])
-            inner[part] += products.reshape(-1, width).sum(axis=1)
-            sums = block.sum(axis=1)
-            total += sums.sum() if part.start == 0 else 0.0
-            middle[part] -= [sums @ squares[order[rows]] for order in chosen]
-    values = _assemble(inner, middle, -total * squares.sum(), m)  # L̃1 = -‖ψ_i‖²
-    return float(values[0]), values[1:]
+    phi = x.centred_coordinates() if x.is_narrow else None
+    held = STREAMED_VALUES if phi is None else BATCH_VALUES
+    orders, values = iter(orders), np.empty(n_orders)
+    columns, own = np.ascontiguousarray(psi.T), np.einsum("ij,ij->i", psi, psi)
+    for part in slices(n_orders, max(1, held // (m * width))):
+        places = np.array(list(islice(orders, part.stop - part.start)))  # (n, m)
+        moved = np.take(columns, places, axis=1)  # (width, n, m)
+        if repeats:
+            moved -= moved.mean(axis=2, keepdims=True)
+        squares = np.einsum("kij,kij->ij", moved, moved) if repeats else np.take(own, places)
+        inner, sums = _quadratic_forms(x, phi, moved.reshape(-1, m))
+        inner, middle = inner.reshape(width, -1).sum(axis=0), -(squares @ sums)  # L̃1 = -‖ψ_i‖²
+        if phi is not None:
+            inner -= middle  # what the diagonal adds, as K̃1 is minus the diagonal of K
+        values[part] = _hsic(inner, middle, -sums.sum() * squares.sum(axis=1), m)
+    return values / (m * (m - 3))
 
 
-# --- Gram matrices of any kernels: orbits of cyclic shifts, one Fourier transform per diagonal
+def _quadratic_forms(
+    x: Sample, phi: np.ndarray | None, vectors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """vᵀKv of every row v of ``vectors``, and K̃1: from Φ with the diagonal, else without."""
+    if phi is not None:
+        products = vectors @ phi
+        return np.einsum("ij,ij->i", products, products), -np.einsum("ij,ij->i", phi, phi)
+    inner, sums = np.zeros(len(vectors)), np.empty(x.n_samples)
+    for rows in slices(x.n_samples, BATCH):
+        block = x.tile(rows, slice(None))
+        block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
+        inner += np.einsum("ij,ij->i", vectors @ block.T, vectors[:, rows])
+        sums[rows] = block.sum(axis=1)
+    return inner, sums
+
+
+# --- kernel values --------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class PermutedTable:
     """ΣÃB̃_π = m(m-3) HSIC₁ of every kernel of x with every kernel of y, permuted alike."""
@@ -144,6 +188,33 @@ class PermutedTable:
     values: np.ndarray  # as observed, then permuted; shape (1 + n_permutations, n_x, n_y)
     gram_x: np.ndarray  # ⟨Ã_k, Ã_l⟩ of the kernels of x, which no permutation changes, if asked for
     gram_y: np.ndarray  # the same of y, once, or for every order if rows are repeated: 3 axes
+
+
+def gathered_table(
+    xs: Sequence[Sample], ys: Sequence[Sample], orders: Iterable[np.ndarray]
+) -> PermutedTable:
+    """HSIC₁ of several kernels on the same rows in any orders, from all pairs of rows."""
+    orders = np.array(list(orders))
+    repeats = _repeat_rows(orders)
+    m = xs[0].n_samples
+    first, second = np.triu_indices(m, 1)
+    of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
+    of_y = np.stack([y.gram().ravel() for y in ys], axis=1)  # (m², n_y)
+    values, grams = [], list[np.ndarray]()
+    for order in orders:
+        pairs = of_y[order[first] * m + order[second]]  # (pairs, n_y)
+        values.append(2.0 * of_x @ pairs)
+        if repeats or not grams:
+            counts = np.bincount(order, minlength=m).astype(np.float64)
+            rows = (counts @ of_y.reshape(m, -1)).reshape(m, -1) - of_y[:: m + 1]
+            grams.append(_own_products(2.0 * pairs.T @ pairs, rows[order].T))
+    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, np.array(grams))
+
+
+def _own_products(inner: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """⟨Ã_k, Ã_l⟩ of U-centred matrices from Σ K_ij K'_ij and the row sums of every kernel."""
+    totals = rows.sum(axis=1)
+    return _hsic(inner, rows @ rows.T, np.outer(totals, totals), rows.shape[1])
 
 
 def permuted_table(
@@ -168,11 +239,9 @@ def permuted_table(
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
     if plan is not None:
-        orders = np.concatenate([np.arange(m)[np.newaxis], plan.orders(n_permutations, rng)])
-        repeats_rows = (np.sort(orders, axis=1) != np.arange(m)).any()
-        return (_table_of_plan if repeats_rows else _table_of_orders)(xs, ys, orders)
+        return gathered_table(xs, ys, plan.with_identity(n_permutations, rng))
     if m <= FEW_ROWS and with_grams:
-        return _table_of_orders(xs, ys, random_orders(m, n_permutations, rng))
+        return gathered_table(xs, ys, random_orders(m, n_permutations, rng))
     n_orbits = -(-(n_permutations + 1) // m)
     labels = list(islice(random_orders(m, n_orbits, rng), 1, None))
     relabelled = [x.take(labels[0]) for x in xs]
@@ -193,94 +262,6 @@ def permuted_table(
     chosen = rng.choice(np.arange(1, values.shape[-1]), n_permutations, replace=False)
     values = np.moveaxis(values[..., np.append(0, chosen)], -1, 0)
     return PermutedTable(values, of_x.gram(), of_y[0].gram()[np.newaxis])
-
-
-def _table_of_orders(
-    xs: Sequence[Sample], ys: Sequence[Sample], orders: Iterable[np.ndarray]
-) -> PermutedTable:
-    """The same for any permutations, from all pairs of rows of the U-centred matrices."""
-    m = xs[0].n_samples
-    first, second = np.triu_indices(m, 1)
-    of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
-    of_y = np.stack([u_centred(y.gram()).ravel() for y in ys], axis=1)  # (m², n_y)
-    values = [2.0 * of_x @ of_y[order[first] * m + order[second]] for order in orders]
-    pairs_y = of_y[first * m + second]
-    gram_y = 2.0 * pairs_y.T @ pairs_y
-    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, gram_y[np.newaxis])
-
-
-def _table_of_plan(xs: Sequence[Sample], ys: Sequence[Sample], orders: np.ndarray) -> PermutedTable:
-    """The same for orders that may repeat rows: every one is centred and measured anew."""
-    first, second = np.triu_indices(xs[0].n_samples, 1)
-    of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
-    grams = [y.gram() for y in ys]
-    values, grams_y = [], []
-    for order in orders:
-        of_y = np.stack([u_centred(gram[order][:, order])[first, second] for gram in grams])
-        values.append(2.0 * of_x @ of_y.T)
-        grams_y.append(2.0 * of_y @ of_y.T)
-    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, np.array(grams_y))
-
-
-# --- orders of a plan, which may repeat rows: coordinates of y, or its values gathered
-def _of_plan(x: Sample, y: Sample, orders: np.ndarray) -> tuple[float, np.ndarray]:
-    """HSIC₁ as observed and for the orders of a plan."""
-    every = np.concatenate([np.arange(y.n_samples)[np.newaxis], orders])
-    x, y = _measured(x), _measured(y)
-    psi = y.centred_coordinates() if y.is_narrow else np.asarray(factor_to(y, FACTOR_TOL).factor)
-    if psi.shape[1] > GATHER_FROM and y.n_samples <= STREAM_ROWS:
-        values = _of_gathered(x, y.gram(), every)
-    else:
-        values = _of_coordinates_in_orders(x, psi, every)
-    return float(values[0]), values[1:]
-
-
-def _of_coordinates_in_orders(x: Sample, psi: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """HSIC₁ of blocks of K̃ against coordinates Ψ of y in every order, centred anew."""
-    m, width = psi.shape
-    result = np.empty(len(orders))
-    batch = max(1, int(2**26 / (8 * m * width)))
-    for part in slices(len(orders), batch):
-        moved = psi[orders[part]]  # shape (n_orders, m, width)
-        moved -= moved.mean(axis=1, keepdims=True)
-        squares = np.einsum("kij,kij->ki", moved, moved)
-        stacked = np.ascontiguousarray(moved.transpose(1, 0, 2)).reshape(m, -1)
-        inner, middle, total = np.zeros(len(squares)), np.zeros(len(squares)), 0.0
-        for rows in slices(m, BATCH):
-            block = np.array(x.tile(rows, slice(None)), dtype=np.float64)
-            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
-            products = np.einsum("ij,ij->j", block @ stacked, stacked[rows])
-            inner += products.reshape(-1, width).sum(axis=1)
-            sums = block.sum(axis=1)
-            total += float(sums.sum())
-            middle -= squares[:, rows] @ sums  # L̃1 = -‖ψ_i‖²
-        outer = -total * squares.sum(axis=1)
-        result[part] = _assemble(inner, middle, outer, m)
-    return result
-
-
-def _of_gathered(x: Sample, gram: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """HSIC₁ of two Gram matrices, that of y gathered in every order."""
-    m = len(gram)
-    left = x.gram()
-    diagonal, every = np.diag(gram), np.arange(m)
-    left[every, every] = 0.0
-    sums = left.sum(axis=1)
-    result = np.empty(len(orders))
-    for number, order in enumerate(orders):
-        right = gram[order][:, order]
-        of_right = right.sum(axis=1) - diagonal[order]
-        inner = np.array(np.vdot(left, right))
-        middle, outer = np.array(sums @ of_right), float(sums.sum() * of_right.sum())
-        result[number] = _assemble(inner, middle, outer, m)
-    return result
-
-
-def _measured(side: Sample) -> Sample:
-    """The same sample measured from where its sums do not cancel."""
-    if side.n_samples <= DOUBLE_ROWS:
-        return side.near_origin()
-    return side.about_mean()  # in float32 nothing may cancel
 
 
 #: Diagonals of a Gram matrix, shape (n_diagonals, m), and their part of its row sums.
@@ -311,9 +292,7 @@ class _OwnSums:
 
     def gram(self) -> np.ndarray:
         """⟨Ã_k, Ã_l⟩ of the U-centred kernel matrices."""
-        m, totals = self.rows.shape[1], self.rows.sum(axis=1)
-        outer = np.outer(totals, totals)
-        return m * (m - 3) * _assemble(self.inner, self.rows @ self.rows.T, outer, m)
+        return _own_products(self.inner, self.rows)
 
 
 def _correlate(
@@ -346,7 +325,7 @@ def _statistics(spectra: np.ndarray, of_x: _OwnSums, of_y: _OwnSums) -> np.ndarr
     rows_x, rows_y = np.conj(fft.rfft(of_x.rows)), fft.rfft(of_y.rows)
     middle = fft.irfft(rows_x[:, np.newaxis] * rows_y, n=m)
     outer = np.outer(of_x.rows.sum(axis=1), of_y.rows.sum(axis=1))[..., np.newaxis]
-    return m * (m - 3) * _assemble(fft.irfft(spectra, n=m), middle, outer, m)
+    return _hsic(fft.irfft(spectra, n=m), middle, outer, m)
 
 
 def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None) -> Diagonals:

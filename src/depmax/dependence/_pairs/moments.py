@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from depmax.dependence._pairs.target import ColumnBases, PairTarget
 RIDGE = 1e-10
 #: Part of z that must be left for a pair to have an interaction at all.
 LEFT = 1e-8
+#: Part of a limit that products in single precision must reach.
+CAREFUL = 0.98
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,49 @@ class PairScores:
     def n_features(self) -> int:
         """Number of columns."""
         return self._bases.n_features
+
+    @cached_property
+    def _single(self) -> tuple[np.ndarray, ...]:
+        """p, q, r; a and b; averages of t p and t q of every column, in single precision."""
+        p, q = self._bases.linear, self._bases.square
+        stacked = np.stack([p, q, p * q]).astype(np.float32)
+        powers = np.stack([self._bases.skew, self._bases.curve]).astype(np.float32)
+        margins = np.array([row for each in self._margins for row in (each.tp, each.tq)])
+        return stacked, powers, margins.astype(np.float32)
+
+    def promising(self, rows: slice, columns: slice, limit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of columns (i < j) whose scores reach a limit, and these scores.
+
+        A score is at most the squared covariance over the variance of independent rows: products
+        in single precision leave few pairs, whose scores are then found one by one.
+        """
+        from depmax.dependence._pairs._pair_loop import promising, scores_of_pairs
+
+        stacked, powers, margins = self._single
+        m, n = stacked.shape[2], rows.stop - rows.start
+        left, right = stacked[:, rows].reshape(-1, m), stacked[:, columns] / np.float32(m)
+        products = np.empty((6 + len(self._directions), n, right.shape[1]), dtype=np.float32)
+        for part, upto in ((0, 3), (1, 2), (2, 1)):
+            start = (0, 3, 5)[part]
+            into = products[start : start + upto].reshape(upto * n, -1)
+            np.matmul(left[: upto * n], right[part].T, out=into)
+        for place, t in enumerate(self._directions.astype(np.float32), start=6):
+            np.matmul(left[:n], (right[0] * t).T, out=products[place])
+        found = np.empty((products[0].size, 2), dtype=np.int32)
+        of_columns = [
+            np.ascontiguousarray(of[:, part])
+            for of in (powers, margins)
+            for part in (rows, columns)
+        ]
+        is_diagonal = rows.start == columns.start
+        count = promising(products, *of_columns, np.float32(CAREFUL * limit), is_diagonal, found)
+        pairs = found[:count] + np.array([rows.start, columns.start])
+        pairs = pairs[~self._bases.constant[pairs].any(axis=1)]
+        scores, bases = np.empty(len(pairs)), self._bases
+        rows_of = bases.linear, bases.square, bases.skew, bases.curve
+        scores_of_pairs(*rows_of, self._directions, pairs, scores)
+        reached = scores >= limit
+        return pairs[reached], scores[reached]
 
     def tile(self, rows: slice, columns: slice) -> np.ndarray:
         """Scores of the columns ``rows`` against the columns ``columns``."""

@@ -34,6 +34,10 @@ class Law:
             return np.ones_like(scores)
         return np.maximum(special.chdtrc(self.n_directions, self.n_samples * scores), TINY)
 
+    def least(self, pvalue: float) -> float:
+        """The score with this p-value."""
+        return float(special.chdtri(max(1, self.n_directions), pvalue)) / self.n_samples
+
     def after_choice(self, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores whose p-values are ``counts`` times those of the largest of ``counts`` scores."""
         pvalues = self.pvalues(scores)
@@ -65,14 +69,27 @@ class BestPairs:
         is_candidate = np.ones(scores.shape, dtype=bool)
         if rows.start == columns.start:
             is_candidate = np.triu(is_candidate, 1)
-        statistics = self._law.n_samples * RESOLUTION * scores[is_candidate]
+        self._count(scores[is_candidate])
+        first, second = np.nonzero(is_candidate & (scores >= self._threshold))
+        pairs = np.column_stack([first + rows.start, second + columns.start])
+        self._hold(scores[first, second], pairs)
+
+    def add_some(self, scores: np.ndarray, pairs: np.ndarray, n_lesser: int) -> None:
+        """Add the scores of some pairs; so many more have lesser ones, which count as none."""
+        self._count(scores)
+        self._counts[0] += n_lesser
+        kept = scores >= self._threshold
+        self._hold(scores[kept], pairs[kept])
+
+    def _count(self, scores: np.ndarray) -> None:
+        statistics = self._law.n_samples * RESOLUTION * scores
         bins = np.minimum(statistics, len(self._counts) - 1).astype(np.int64)
-        self._counts += np.bincount(bins, minlength=len(self._counts))
-        is_candidate &= scores >= self._threshold
-        first, second = np.nonzero(is_candidate)
-        self._scores.append(scores[first, second])
-        self._pairs.append(np.column_stack([first + rows.start, second + columns.start]))
-        self._n_held += len(first)
+        np.add.at(self._counts, bins, 1)
+
+    def _hold(self, scores: np.ndarray, pairs: np.ndarray) -> None:
+        self._scores.append(scores)
+        self._pairs.append(pairs)
+        self._n_held += len(scores)
         if self._n_held > 2 * self._n_pairs:
             self._drop()
 

@@ -12,11 +12,12 @@ import numpy as np
 from depmax.algebra.form import square_of
 from depmax.algebra.targets import centred_target, target_factor, target_sums
 from depmax.data import Target, TargetKind, read_target
+from depmax.data.labels import as_columns
 from depmax.data.reading import Labels, warn_of_outputs
 from depmax.data.sample import Sample
-from depmax.data.streamed_target import beside
+from depmax.data.stream import beside
 from depmax.data.table import is_streamed
-from depmax.data.target import MAX_INTEGER_CLASSES, as_columns
+from depmax.data.target import MAX_INTEGER_CLASSES
 from depmax.kernels import Columns, Delta, Linear
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
@@ -40,7 +41,7 @@ class Answer:
     @classmethod
     def of(cls, labels: Labels, **more: Any) -> Answer:
         """That of labels."""
-        return cls(labels.side, labels.labelled, labels.n_skipped, **more)
+        return cls(labels.sample, labels.labelled, labels.n_skipped, **more)
 
     @property
     def n_rows(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from depmax.data import Target
 from depmax.data.checks import constant_columns
-from depmax.data.target import Indicators
+from depmax.data.labels import Indicators
 
 
 def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
