@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,10 @@ class ColumnMoments:
         means, within = np.zeros((2, len(classes), X.shape[1]))
         for code in np.flatnonzero(counts):
             rows = codes == code
-            means[code], within[code], _ = _about_mean(
-                X[rows], None if weight is None else weight[rows]
-            )
-        nothing = np.empty(0)
+            some = None if weight is None else weight[rows]
+            means[code], within[code] = _about_mean(X[rows], some, overwrite=True)[:2]
         none = np.empty((X.shape[1], 0))
-        return cls(True, counts, means, within, low, high, nothing, nothing, none)
+        return cls(True, counts, means, within, low, high, none[0], none[0], none)
 
     def __add__(self, other: ColumnMoments) -> ColumnMoments:
         counts = self.counts + other.counts
@@ -147,22 +146,23 @@ def column_moments(X: Any, target: Any, weight: np.ndarray | None = None) -> Col
 
 
 def _of_chunks(chunks: Iterator[Chunk], classes: np.ndarray | None) -> ColumnMoments | None:
-    found = None
-    for chunk in chunks:
-        y = as_columns(chunk.y) if classes is None else chunk.y
-        more = ColumnMoments.of(chunk.x, y, classes)
-        found = more if found is None else found + more
-    return found
+    parts = [
+        ColumnMoments.of(chunk.x, as_columns(chunk.y) if classes is None else chunk.y, classes)
+        for chunk in chunks
+    ]
+    return reduce(add, parts) if parts else None
 
 
-def _about_mean(X: Any, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, Any]:
+def _about_mean(
+    X: Any, weight: np.ndarray | None, *, overwrite: bool = False
+) -> tuple[np.ndarray, np.ndarray, Any]:
     """Means of columns, squares about them, and columns about their means if they are dense."""
     if sparse.issparse(X):
         mean, variance = mean_variance_axis(X.astype(np.float64), axis=0, weights=weight)
         return mean, variance * (X.shape[0] if weight is None else weight.sum()), X
     values = np.asarray(X, dtype=np.float64)
     mean = np.average(values, axis=0, weights=weight)
-    centred = values - mean
+    centred = np.subtract(values, mean, out=values if overwrite else None)
     counted = centred if weight is None else weight[:, np.newaxis] * centred
     return mean, np.einsum("ij,ij->j", counted, centred), centred
 
@@ -245,11 +245,9 @@ def ridge(moments: ColumnMoments, alpha: float = 1.0) -> np.ndarray:
 
 
 # --- moderated t and log odds, after Smyth (2004) -------------------------------------------------
-# The variances of all columns share a prior, so that a column whose variance is small by chance
-# does not lead the ranking. The prior is estimated from the variances of all columns.
-#
-# Smyth, G. K. (2004), Linear models and empirical Bayes methods for assessing differential
-# expression in microarray experiments. Statistical Applications in Genetics and Molecular Biology.
+# The variances of all columns share a prior, estimated from them, so that a column whose variance is
+# small by chance does not lead the ranking. G. K. Smyth (2004), Linear models and empirical Bayes
+# methods for assessing differential expression in microarray experiments.
 
 #: Share of the columns that are taken to differ between the classes.
 PROPORTION = 0.01
