@@ -15,7 +15,7 @@ from depmax._threads import slices
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, is_precomputed
-from depmax.extraction._fitting.answer import coded_target
+from depmax.extraction._fitting.coded_target import coded_target
 
 #: Kernel values that are held at a time.
 TILE = 2**21

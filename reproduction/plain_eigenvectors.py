@@ -8,8 +8,7 @@ from depmax.algebra import Space, most_dependent
 from depmax.algebra.coordinates import Coordinates
 from depmax.data.sample import Sample
 from depmax.extraction import HBFE
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import criterion_of
 
 

@@ -30,7 +30,7 @@ class TestSpecialisations:
         up_to_sign(model.transform(NEW), reference.transform(NEW), atol=1e-10)
 
     def test_pca_with_lanczos(self, monkeypatch):
-        monkeypatch.setattr("depmax.algebra.deflation.DENSE", 3)
+        monkeypatch.setattr("depmax.extraction.deflation_features.DENSE", 3)
         model = DeflationFeatures(4, criterion="pca")
         up_to_sign(model.fit_transform(X), PCA(4).fit_transform(X), atol=1e-9)
 

@@ -2,21 +2,23 @@
 
 from depmax.algebra.directions import (
     Directions,
+    attained,
+    complete,
     complete_axes,
     leading,
     least_redundant,
     least_redundant_weighted,
+    most_dependent,
     positive_part,
     principal,
-    smoothest,
     squared_part,
 )
-from depmax.algebra.eigenproblems import Sphere, attained, complete, most_dependent
 from depmax.algebra.form import Form, hsic_form
 from depmax.algebra.gram import Gram
 from depmax.algebra.krylov import Basis, completed, span_of_dependence
 from depmax.algebra.row_sums import RowSums
 from depmax.algebra.space import Moments, Space
+from depmax.algebra.sphere import Sphere
 
 __all__ = [
     "Basis",
@@ -38,7 +40,6 @@ __all__ = [
     "most_dependent",
     "positive_part",
     "principal",
-    "smoothest",
     "span_of_dependence",
     "squared_part",
 ]

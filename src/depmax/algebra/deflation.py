@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
 
-from depmax._threads import slices
-from depmax.algebra import leading
-from depmax.algebra.images import Images, images_of
-from depmax.algebra.losses import Loss
-from depmax.algebra.projection import Projection
+from depmax.algebra.coordinates import FeatureProjection, Projection
+from depmax.algebra.examples import Examples
+from depmax.algebra.row_sums import dense
+from depmax.algebra.space import Space
 from depmax.data.sample import Sample
 
 #: What is left of a vector outside the span of earlier features, relative to it, to be more than
@@ -23,10 +21,6 @@ INDEPENDENT = 1e-10
 EXHAUSTED = 1e-11
 #: Rounding errors of a product, relative to what it could be.
 ROUNDING = 1e-14
-#: Largest matrix whose leading eigenvector is found by a dense solver.
-DENSE = 512
-#: Kernel columns that are scored at once.
-COLUMNS = 256
 #: A kernel column that features span, up to this share of its square length, adds nothing.
 SPANNED = 1e-20
 
@@ -122,6 +116,141 @@ class OrthogonalFeatures:
         return solved[:-1], solved[-1]
 
 
+# --- what samples offer -------------------------------------------------------------------------
+class Primal:
+    """Samples as the exact features of a kernel, about their mean; sparse ones stay sparse.
+
+    A direction is its weights u of shape (D,). Rows are multiplied by the roots of how many samples
+    each stands for.
+    """
+
+    dual: ClassVar[bool] = False
+
+    def __init__(self, data: Sample, *, center: bool) -> None:
+        self.data = data
+        self.space = Space.held(data, center=center)
+        self.roots = _roots(data)
+        self.width = self.space.dimension
+        self.variance = self.space.variance
+
+    def pull(self, values: np.ndarray) -> np.ndarray:
+        """ΦᵀV of shape (D, r)."""
+        values = values if self.data.weight is None else self.roots * values
+        return self.space.cross(values, weighted=False)
+
+    def push(self, weights: np.ndarray) -> np.ndarray:
+        """ΦU of shape (m, r)."""
+        images = self.space.features(weights)
+        return images if self.data.weight is None else self.roots * images
+
+    def inner(self, weights: np.ndarray) -> np.ndarray:
+        """UᵀU of shape (r, r)."""
+        return weights.T @ weights
+
+    def square(self, weights: np.ndarray, image: np.ndarray) -> float:
+        """‖u‖² of one direction with the image Φu."""
+        return float(weights @ weights)
+
+    def reach(self, weights: np.ndarray) -> float:
+        """√Σ‖φ‖²‖u‖, which ‖Φu‖ cannot exceed: the scale of its rounding errors."""
+        return float(np.sqrt(self.variance) * np.linalg.norm(weights))
+
+    def examples(self, indices: np.ndarray) -> np.ndarray:
+        """Weights of the directions of some samples, of shape (D, len(indices))."""
+        phi = np.asarray(dense(self.data.coordinates(indices)), dtype=np.float64)
+        return (phi - self.space.mean).T
+
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Kernel values of all samples with some, of shape (m, len(indices))."""
+        return self.push(self.examples(indices))
+
+    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Features of new rows; ``offset`` belongs to what ``push`` gives."""
+        return FeatureProjection(self.data.kernel, weights, offset, self.space.mean)
+
+
+class Dual:
+    """Samples as rows of the kernel matrix; a direction u = Φᵀβ is its weights β of shape (m,).
+
+    The methods are those of ``Primal``; centring is left to features without a constant part.
+    """
+
+    dual: ClassVar[bool] = True
+
+    def __init__(self, data: Sample, *, center: bool) -> None:
+        self._examples = Examples.of(data, center=center)
+        self.roots = _roots(data)
+        gram = self._examples.data.gram()
+        self.gram = gram if data.weight is None else self.roots * gram * self.roots.T
+        self.width = data.n_samples
+        self.variance = float(np.trace(self.gram))
+        if center:
+            self.variance -= (self.roots.T @ self.gram @ self.roots).item() / data.total
+
+    def pull(self, values: np.ndarray) -> np.ndarray:
+        """V itself: the direction ΦᵀV has the weights V."""
+        return values
+
+    def push(self, weights: np.ndarray) -> np.ndarray:
+        """KB."""
+        return self.gram @ weights
+
+    def inner(self, weights: np.ndarray) -> np.ndarray:
+        """BᵀKB."""
+        return weights.T @ (self.gram @ weights)
+
+    def square(self, weights: np.ndarray, image: np.ndarray) -> float:
+        """βᵀKβ."""
+        return float(weights @ image)
+
+    def reach(self, weights: np.ndarray) -> float:
+        """Tr K‖β‖."""
+        return float(self.variance * np.linalg.norm(weights))
+
+    def examples(self, indices: np.ndarray) -> np.ndarray:
+        """Unit vectors."""
+        units = np.zeros((self.width, len(indices)))
+        units[indices, np.arange(len(indices))] = 1.0
+        return units
+
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Columns of K."""
+        return self.gram[:, indices]
+
+    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Product with the kernel values of those training rows that have weights."""
+        used = np.flatnonzero(weights.any(axis=1))
+        return self._examples.project(used, (self.roots * weights)[used], offset)
+
+
+Images = Primal | Dual
+
+
+def images_of(data: Sample, *, center: bool, dual: bool | None = None) -> Images:
+    """Samples for methods that visit them many times, by default in the primal if they can."""
+    if dual is False and not data.has_features:
+        raise ValueError(
+            f"dual=False needs the features of the kernel, which {data.kernel!r} does not have: "
+            "use dual=True or kernel='linear', or pass a map such as NystroemMap as the kernel."
+        )
+    in_features = data.has_features if dual is None else not dual
+    return (Primal if in_features else Dual)(data, center=center)
+
+
+def gram_values(data: Sample, *, dual: bool | None = None) -> float:
+    """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
+    in_features = data.has_features if dual is None else not dual
+    return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
+
+
+def _roots(data: Sample) -> np.ndarray:
+    """√ of how many samples each stands for, of shape (m, 1)."""
+    weight = np.ones(data.n_samples) if data.weight is None else data.weight
+    roots: np.ndarray = np.sqrt(weight)[:, np.newaxis]
+    return roots
+
+
+# --- the loop -------------------------------------------------------------------------------------
 class Residual:
     """What is left of the samples and of the target after some features: the view of a criterion.
 
@@ -187,6 +316,11 @@ class Residual:
         return self.pull(self.push(directions))
 
 
+def unless_exhausted(values: np.ndarray, start: float) -> np.ndarray:
+    """The values; zero where they are nothing but rounding errors of where they began."""
+    return np.zeros_like(values) if linalg.norm(values) <= EXHAUSTED * start else values
+
+
 #: Gives the weights of the next direction, or None if there is none.
 Criterion = Callable[[Residual], np.ndarray | None]
 #: How long a direction is made: ‖u_j‖ = 1, ‖τ_j‖ = 1, or as the criterion gives it.
@@ -242,111 +376,3 @@ def _checked(answer: np.ndarray, images: Images) -> np.ndarray:
     if not np.isfinite(weights).all():
         raise ValueError("criterion returned NaN or infinity.")
     return weights
-
-
-# --- criteria -------------------------------------------------------------------------------------
-
-
-def pls(residual: Residual) -> np.ndarray | None:
-    """Largest covariance with the target: u_j is the first left singular vector of X_jᵀY_j."""
-    return _most_covariant(residual, _left(residual))
-
-
-def pca(residual: Residual) -> np.ndarray | None:
-    """Largest variance: u_j is the first eigenvector of X_jᵀX_j."""
-    size = residual.images.width
-    if size <= DENSE:
-        matrix = residual.square(np.eye(size))
-        values, vectors = leading((matrix + matrix.T) / 2, 1)
-    else:
-        start = np.random.default_rng(0).normal(size=size)
-        operator = LinearOperator(
-            (size, size), lambda u: residual.square(u.reshape(-1, 1)).ravel(), dtype=np.float64
-        )
-        values, vectors = eigsh(operator, k=1, which="LA", v0=start)
-    return vectors[:, 0] if values[0] > EXHAUSTED * residual.images.variance else None
-
-
-def smc(residual: Residual) -> np.ndarray | None:
-    """One sample: the largest covariance, Σ(k_iᵀY_j)²/k_ii."""
-    return _best_example(residual, _left(residual))
-
-
-def sma(residual: Residual) -> np.ndarray | None:
-    """One sample: the largest alignment, Σ(k_iᵀY_j)²/‖(I - Π)k_i‖²."""
-    return _best_example(residual, _left(residual), of_features=True)
-
-
-def skfa(residual: Residual) -> np.ndarray | None:
-    """One sample: the largest variance, ‖(I - Π)k_i‖²/k_ii, without a target."""
-    return _best_example(residual, None)
-
-
-def boosted(residual: Residual, loss: Loss) -> np.ndarray | None:
-    """Largest covariance with the negative gradient of a loss at its best fit on the features."""
-    return _most_covariant(residual, _descent(residual, loss))
-
-
-def sparse_boosted(residual: Residual, loss: Loss) -> np.ndarray | None:
-    """One sample: the largest covariance with the negative gradient of a loss."""
-    return _best_example(residual, _descent(residual, loss))
-
-
-def descent(found: OrthogonalFeatures, target: np.ndarray, loss: Loss) -> np.ndarray:
-    """Negative gradients at the best fit on the features, of shape (m, r); zero at the optimum."""
-    basis = found.basis
-    gradients = [loss.descent(column, basis) for column in target.T]
-    values = found.residual(np.column_stack(gradients))
-    start = loss.descent(target[:, 0], basis[:, :0])
-    return _unless_exhausted(values, float(linalg.norm(start)))
-
-
-def _descent(residual: Residual, loss: Loss) -> np.ndarray:
-    assert residual.target is not None
-    return descent(residual.found, residual.target, loss)
-
-
-def _left(residual: Residual) -> np.ndarray:
-    """What is left of the target, of shape (m, r)."""
-    return _unless_exhausted(residual.left_target, residual.target_size)
-
-
-def _unless_exhausted(values: np.ndarray, start: float) -> np.ndarray:
-    """The values; zero where they are nothing but rounding errors of where they began."""
-    return np.zeros_like(values) if linalg.norm(values) <= EXHAUSTED * start else values
-
-
-def _most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None:
-    """Leading left singular vector of X_jᵀV, up to its length; None if the product is zero."""
-    directions = residual.pull(values)
-    inner = residual.images.inner(directions)
-    size = np.sqrt(max(float(np.trace(inner)), 0.0))
-    if not size > EXHAUSTED * np.sqrt(residual.images.variance) * float(np.linalg.norm(values)):
-        return None
-    if len(inner) > 1:
-        directions = directions @ leading(inner, 1)[1]
-    return directions[:, 0]
-
-
-def _best_example(
-    residual: Residual, values: np.ndarray | None, *, of_features: bool = False
-) -> np.ndarray | None:
-    """Sample with the largest score among those outside the span of earlier features.
-
-    The score is the squared covariance of its kernel column with values of shape (m, r), without
-    values its squared length, over the square of its feature or of its direction.
-    """
-    if values is not None and not values.any():
-        return None
-    images, everything = residual.images, np.arange(residual.n_samples)
-    scores = np.full(residual.n_samples, -np.inf)
-    for block in slices(residual.n_samples, COLUMNS):
-        columns = images.columns(everything[block])
-        outside = residual.found.residual(columns)  # (I - Π)k_i
-        rest = np.square(outside).sum(axis=0)
-        size = rest if of_features else columns[everything[block], np.arange(columns.shape[1])]
-        fresh = rest > SPANNED * np.square(columns).sum(axis=0)
-        covariances = rest if values is None else np.square(values.T @ outside).sum(axis=0)
-        np.divide(covariances, size, out=scores[block], where=fresh & (size > 0))
-    best = int(scores.argmax())
-    return images.examples(np.array([best]))[:, 0] if scores[best] > 0 else None

@@ -8,9 +8,7 @@ from typing import Self
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, eigsh
 
-from depmax.algebra.graphs import Laplacian
 from depmax.algebra.space import Moments
 from depmax.maps.feature_map import EQUAL
 
@@ -128,6 +126,72 @@ def complete_axes(vectors: np.ndarray, n_vectors: int) -> np.ndarray:
         rest -= vectors @ (vectors.T @ rest)
         vectors = np.column_stack([vectors, rest / linalg.norm(rest)])
     return vectors
+
+
+def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool = True) -> Directions:
+    """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ.
+
+    Parameters
+    ----------
+    moments : Moments
+    n_directions : int
+        At most the number of coordinates s.
+    by_variance : bool
+        What follows the directions with λ > 0. True: those of largest variance pᵀSp orthogonal to
+        them, since λ ≤ 0 carries no dependence. False: the next eigenvectors of A whatever their
+        eigenvalues.
+    """
+    if not by_variance:
+        vectors = leading(moments.criterion, n_directions)[1]
+    else:
+        vectors = _positive(moments, n_directions)
+        vectors = complete(vectors, moments.scatter, n_directions, moments.eps)
+    return Directions(vectors, attained(moments, vectors))
+
+
+def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
+    """Criterion pᵀAp of each direction, of shape (k,)."""
+    values = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
+    if moments.weighted is not None:
+        values = values - np.einsum("ij,ij->j", vectors, moments.weighted @ vectors)
+    return values
+
+
+def _positive(moments: Moments, n_directions: int) -> np.ndarray:
+    """Eigenvectors of A with λ > 0: at most this many, and no more than the rank of C.
+
+    The weighted part of A does not depend on which sample has which target: an eigenvalue beyond
+    the rank of C is positive only because of this part.
+    """
+    rank = min(n_directions, rank_of(moments.cross))
+    if moments.weighted is None:  # A = CCᵀ, and its eigenvectors are singular vectors of C
+        vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
+        tolerance = TIE * roots.max(initial=0.0) ** 2
+        return settle_ties(roots**2, vectors, tolerance)[:, :rank]
+    values, vectors = leading(moments.criterion, rank)
+    return vectors[:, values > NONE * np.abs(values).max(initial=0.0)]
+
+
+def complete(
+    vectors: np.ndarray, scatter: np.ndarray, n_vectors: int, eps: float = 0.0
+) -> np.ndarray:
+    """Orthonormal columns continued by the directions of largest variance orthogonal to them.
+
+    Fewer than ``n_vectors`` where no variance is left.
+    """
+    missing = n_vectors - vectors.shape[1]
+    if missing <= 0:
+        return vectors[:, :n_vectors]
+    image = scatter @ vectors  # SV
+    middle = vectors @ (vectors.T @ image) @ vectors.T
+    rest = scatter - image @ vectors.T - vectors @ image.T + middle  # (I-VVᵀ)S(I-VVᵀ)
+    values, more = leading(rest, min(missing, scatter.shape[0] - vectors.shape[1]))
+    more = more[:, values > negligible(eps) * max(np.trace(scatter), 0.0)]
+    more -= vectors @ (vectors.T @ more)
+    if more.shape[1]:
+        basis, triangle = linalg.qr(more, mode="economic")
+        more = basis * np.sign(np.diag(triangle))  # as before, but orthonormal to rounding
+    return np.column_stack([vectors, more])
 
 
 def principal(
@@ -326,49 +390,3 @@ def _compressed(cross: np.ndarray) -> np.ndarray:
         return cross
     vectors, roots, _ = linalg.svd(cross, full_matrices=False)
     return vectors * roots
-
-
-#: Up to so many nodes the eigenproblem is solved by a dense matrix.
-DENSE_NODES = 1000
-
-
-def smoothest(laplacian: Laplacian, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values F on the nodes with least fᵀΔf, and their λ, without the one that is the same for all.
-
-    Plain: Δ₀f = λDf, with FᵀDF = I and orthogonal to D1. Normalised: Δ₁f = λf, with FᵀF = I and
-    orthogonal to D^½1. The second are the first times D^½.
-
-    Parameters
-    ----------
-    laplacian : Laplacian
-    n_columns : int
-        Less than the number of nodes.
-
-    Returns
-    -------
-    values : ndarray of shape (n_columns,)
-        λ, rising.
-    columns : ndarray of shape (m, n_columns)
-    """
-    degrees = laplacian.degrees
-    roots = np.sqrt(degrees)
-    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)[:, np.newaxis]
-    trivial = (roots / np.sqrt(max(degrees.sum(), np.finfo(float).tiny)))[:, np.newaxis]
-
-    def apply(columns: np.ndarray) -> np.ndarray:
-        """D^(-½)WD^(-½) = I - Δ₁, whose eigenvalues are at least -1; -2 for the trivial vector."""
-        columns = columns.reshape(len(degrees), -1)
-        images: np.ndarray = inverse * laplacian.weights.times(inverse * columns)
-        return images - 3.0 * trivial @ (trivial.T @ columns)
-
-    size = len(degrees)
-    if size <= DENSE_NODES or n_columns > size // 4:
-        matrix = apply(np.eye(size))
-        values, vectors = leading((matrix + matrix.T) / 2.0, n_columns)
-    else:
-        operator = LinearOperator((size, size), matvec=apply, matmat=apply, dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(size)
-        values, vectors = eigsh(operator, n_columns, which="LA", v0=start, maxiter=100 * size)
-        order = np.argsort(-values)
-        values, vectors = values[order], vectors[:, order]
-    return 1.0 - values, vectors if laplacian.normalized else inverse * vectors

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize, special
 
+from depmax.algebra.deflation import OrthogonalFeatures, unless_exhausted
+
 #: Penalty on the coefficients of a fit, relative to the samples: keeps them finite when features
 #: separate the classes.
 RIDGE = 1e-8
@@ -132,3 +134,12 @@ LOSSES = {
     "exponential": _of_margins(lambda margin: np.exp(-margin), _exponential),
     "logistic": _of_margins(lambda margin: np.logaddexp(0.0, -margin), _logistic),
 }
+
+
+def descent(found: OrthogonalFeatures, target: np.ndarray, loss: Loss) -> np.ndarray:
+    """Negative gradients at the best fit on the features, of shape (m, r); zero at the optimum."""
+    basis = found.basis
+    gradients = [loss.descent(column, basis) for column in target.T]
+    values = found.residual(np.column_stack(gradients))
+    start = loss.descent(target[:, 0], basis[:, :0])
+    return unless_exhausted(values, float(linalg.norm(start)))

@@ -31,6 +31,8 @@ MOST_LEVELS = 10_000
 #: Unseen levels that a warning names.
 SHOWN_LEVELS = 3
 
+#: Types of all columns of a frame of pandas that one array may hold.
+_FLOATS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 
@@ -336,9 +338,8 @@ def _numbers_of(frame: nw.DataFrame[Any]) -> np.ndarray | None:
             whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
             values[position] = whole.to_numpy(zero_copy_only=False)
         return values.T
-    if frame.implementation.is_pandas() and len({*table.dtypes}) == 1:
-        values = table.to_numpy()  # a view where one array holds all columns
-        return values if values.dtype.kind == "f" else None
+    if frame.implementation.is_pandas() and {*table.dtypes} in _FLOATS:
+        return table.to_numpy()  # a view where one array holds all columns
     return None
 
 

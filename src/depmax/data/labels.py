@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -13,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._arrays import object_array
+from depmax._arrays import count_integers, object_array
 from depmax._warnings import warn_caller
 from depmax.data.columns import DATES, WIDE, in_narwhals, is_missing, role_of_text
 
@@ -168,6 +169,23 @@ class Indicators:
         if self.signs:
             return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
         return np.eye(len(self.classes))[codes]
+
+
+def count_values(values: np.ndarray, most: float) -> dict[Any, int]:
+    """How often each value occurs, or each of some of them, more than so many."""
+    if values.dtype.kind in "OU":
+        return dict(Counter(values.tolist()))
+    if len(values) > most:  # some rows often show that there are many
+        some = np.unique(values[:: 1 + int(len(values) // (2 * most))])
+        if len(some) > most:
+            return dict.fromkeys(some[: int(most) + 1].tolist(), 1)
+    found = count_integers(values) or np.unique(values, return_counts=True)
+    return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a label is -1, which may mark an unlabelled row."""
+    return isinstance(value, Real) and value == -1
 
 
 # --- what is refused, and what is said ------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Real
@@ -16,7 +15,9 @@ from depmax.data.labels import (
     Indicators,
     as_columns,
     as_numbers,
+    count_values,
     declared_categories,
+    is_mark,
     missing_rows,
     refuse_gaps,
     refuse_identifiers,
@@ -61,7 +62,7 @@ class TargetFacts:
         """Facts about the rows of a chunk that have a target, and up to so many values of it."""
         counts, width, is_binary = {}, None, False
         if present.ndim == 1:
-            counts = _counted(present, most)
+            counts = count_values(present, most)
         else:
             numbers, width = as_numbers(present), int(present.shape[1])
             is_binary = bool(((numbers == 0.0) | (numbers == 1.0)).all())
@@ -136,7 +137,7 @@ class TargetFacts:
         """Whether -1 marks unlabelled rows: among classes, unless these are -1 and +1."""
         if self.width is not None or not self.kinds <= frozenset("iufO"):
             return False
-        others = {value: count for value, count in self.counts.items() if not _is_mark(value)}
+        others = {value: count for value, count in self.counts.items() if not is_mark(value)}
         if len(others) == len(self.counts) or all(value == 1 for value in others):
             return False
         # Three floats are numbers, even -1, 0 and 1; elsewhere a mark is not one of the values.
@@ -150,22 +151,6 @@ class TargetFacts:
         if self.is_counted and (declared or self.values.dtype.kind not in "biuf"):
             n_rows, example = self.n_rows + self.n_missing, next(iter(self.counts), "")
             refuse_identifiers(len(self.counts), self.n_rows, n_rows, example, declared=declared)
-
-
-def _counted(values: np.ndarray, most: float) -> dict[Any, int]:
-    """How often each value occurs, or each of some of them, more than so many."""
-    if values.dtype.kind in "OU":
-        return dict(Counter(values.tolist()))
-    if len(values) > most:  # some rows often show that there are many
-        some = np.unique(values[:: 1 + int(len(values) // (2 * most))])
-        if len(some) > most:
-            return dict.fromkeys(some[: int(most) + 1].tolist(), 1)
-    found = count_integers(values) or np.unique(values, return_counts=True)
-    return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
-
-
-def _is_mark(value: Any) -> bool:
-    return isinstance(value, Real) and value == -1
 
 
 # --- the target -----------------------------------------------------------------------------------
@@ -318,55 +303,49 @@ def read_target(
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
+    rules: dict[str, Any]
+    rules = {"semi": semi, "whole_classes": whole_classes, "task": task, "is_part": is_part}
     if isinstance(y, StreamRows):
-        series, facts = declared_categories(y.stream.table.empty.y), y.stream.facts
-    else:
-        refuse_unreadable(y, "y")
-        array, series = target_array(y), declared_categories(y)
-        _require_cells(array)
-        missing = missing_rows(array)
-        if not semi and missing.any() and array.dtype.kind in "fc" and array.size > len(array):
-            require_finite(array, None, "y")  # names the output
+        return _in_chunks(y, **rules)
+    refuse_unreadable(y, "y")
+    array, series = target_array(y), declared_categories(y)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(
+            f"y has no columns: its shape is {array.shape}."
+            if len(array)
+            else "y is empty: found 0 sample(s), at least 1 is needed."
+        )
+    missing = missing_rows(array)
+    if not semi and missing.any() and array.dtype.kind == "f" and array.ndim == 2:
+        require_finite(array, None, "y")  # names the output
+    present, facts = _looked_at(array, missing, series is not None)
+    if semi and minus_one and facts.has_marks(whole_classes):
+        missing |= np.array([is_mark(item) for item in array.tolist()], dtype=bool)
         present, facts = _looked_at(array, missing, series is not None)
+    kind = decide(facts, series, **rules)
+    return Target(kind, _values(array, present, missing, kind, task), ~missing, facts)
+
+
+def decide(
+    facts: TargetFacts, series: Any, *, semi: bool, whole_classes: bool, task: Any, is_part: bool
+) -> TargetKind:
+    """The type of a target by facts; ``series`` is a column of categories, if it is one."""
     if not semi:
         refuse_gaps(facts.n_missing, facts.n_missing + facts.n_rows)
-    elif minus_one and not isinstance(y, StreamRows) and facts.has_marks(whole_classes):
-        missing |= np.array([_is_mark(item) for item in array.tolist()], dtype=bool)
-        present, facts = _looked_at(array, missing, series is not None)
     kind = facts.kind(whole_classes, task)
     if kind == "classes" and not is_part:
         facts.refuse_identifiers()
         if series is not None:
             warn_of_order(series)
-    if isinstance(y, StreamRows):
-        return _in_chunks(kind, y, facts)
-    values = _values(array, present, missing, kind, task)
-    return Target(kind, values, ~missing, facts)
+    return kind
 
 
-def _require_cells(array: np.ndarray) -> None:
-    if array.ndim not in (1, 2):
-        raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
-    if array.shape[0] == 0:
-        raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
-    if array.size == 0:
-        raise ValueError(f"y has no columns: its shape is {array.shape}.")
-
-
-def _looked_at(
-    array: np.ndarray, missing: np.ndarray, declared: bool
-) -> tuple[np.ndarray, TargetFacts]:
-    """The rows that have a target, and facts about them."""
-    n_missing = int(missing.sum())
-    present = settle(array[~missing] if n_missing else array)
-    is_number = present.dtype.kind in "iuf" and not declared
-    most = MAX_INTEGER_CLASSES + 1 if is_number else np.inf  # one may be a mark
-    return present, TargetFacts.of(present, n_missing, declared, most)
-
-
-def _in_chunks(kind: TargetKind, y: StreamRows, facts: TargetFacts) -> Target:
-    """A target whose values are not held; those that were counted are sorted."""
-    numbers, distinct = y.stream.numbers, None
+def _in_chunks(y: StreamRows, **rules: Any) -> Target:
+    """A target whose values are not held, but for those that were counted."""
+    facts, numbers, distinct = y.stream.facts, y.stream.numbers, None
+    kind = decide(facts, declared_categories(y.stream.table.empty.y), **rules)
     if numbers is not None:
         require_finite(np.abs(numbers.ends).max(axis=0)[np.newaxis], None, "y")
     if facts.width is None and facts.is_counted:
@@ -376,6 +355,17 @@ def _in_chunks(kind: TargetKind, y: StreamRows, facts: TargetFacts) -> Target:
     example = y.example if facts.width is not None else facts.values[:1]
     values = replace(y, distinct=distinct, example=example)
     return Target(kind, values, np.ones(0, dtype=bool), facts)
+
+
+def _looked_at(
+    array: np.ndarray, missing: np.ndarray, declared: bool
+) -> tuple[np.ndarray, TargetFacts]:
+    """The rows in memory that have a target, and facts about them."""
+    n_missing = int(missing.sum())
+    present = settle(array[~missing] if n_missing else array)
+    is_number = present.dtype.kind in "iuf" and not declared
+    most = MAX_INTEGER_CLASSES + 1 if is_number else np.inf  # one may be a mark
+    return present, TargetFacts.of(present, n_missing, declared, most)
 
 
 def _values(

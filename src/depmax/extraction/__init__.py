@@ -14,8 +14,7 @@ from depmax.extraction.iterative_pca import IterativePCA
 from depmax.extraction.kernel_boosting import KernelBoosting
 from depmax.extraction.kernel_cca import KernelCCA
 from depmax.extraction.kernel_lda import KernelLDA
-from depmax.extraction.kernel_pls import KernelPLS
-from depmax.extraction.kernel_pls_classifier import KernelPLSClassifier
+from depmax.extraction.kernel_pls import KernelPLS, KernelPLSClassifier
 from depmax.extraction.laplacian_eigenmap import LaplacianEigenmap
 from depmax.extraction.linear_regression_feature import LinearRegressionFeature
 from depmax.extraction.lpp import LPP
@@ -23,9 +22,8 @@ from depmax.extraction.phd import PHD
 from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
 from depmax.extraction.residual import Residual
 from depmax.extraction.sir import SIR
-from depmax.extraction.sma import SMA
-from depmax.extraction.smc import SMC
 from depmax.extraction.sparse_kernel_pls import SparseKernelPLS
+from depmax.extraction.sparse_maximal import SMA, SMC
 
 __all__ = [
     "HBFE",

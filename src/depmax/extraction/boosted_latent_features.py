@@ -12,18 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._parameters import one_of
-from depmax.algebra.deflation import boosted, deflate
+from depmax.algebra.deflation import deflate
 from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, CodedTarget
-from depmax.extraction._fitting.deflation import deflated, numbers_of
-from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.prediction import (
-    FeaturePredictor,
-    Readout,
-    as_classifier,
-    as_regressor,
-)
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.prediction import FeaturePredictor, Readout
+from depmax.extraction._fitting.search import Answer, Found, deflated
+from depmax.extraction.deflation_features import boosted
 from depmax.kernels import KernelLike
 
 
@@ -41,17 +36,12 @@ class LossExtractor(FeaturePredictor):
         return self.loss in LOSSES and LOSSES[self.loss].margins
 
     @property
-    def _regresses(self) -> bool:  # type: ignore[override]  # depends on the loss here
-        return not self._classifies
+    def _predicts(self) -> Literal["regressor", "classifier"]:  # type: ignore[override]  # the same
+        return "classifier" if self._classifies else "regressor"
 
     @property
     def _power(self) -> float:  # type: ignore[override]  # depends on the loss here
         return 1.0 if self.loss == "absolute" else 2.0
-
-    def __sklearn_tags__(self) -> Any:
-        """A classifier or a regressor, as the loss is."""
-        tags = super().__sklearn_tags__()
-        return as_classifier(tags, multi_label=True) if self._classifies else as_regressor(tags)
 
     def _has_margins(self) -> bool:
         if not self._classifies:
@@ -208,8 +198,8 @@ class BoostedLatentFeatures(LossExtractor):
 
     _declared: ClassVar = {"loss": one_of(*LOSSES)}
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        values = self._seen(numbers_of(answer))
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
+        values = self._seen(answer.numbers)
         criterion = partial(boosted, loss=LOSSES[self.loss])
         return deflated(
             self, data, answer, *deflate(data, values, criterion, count, scale="feature")

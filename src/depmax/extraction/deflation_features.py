@@ -7,36 +7,130 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from depmax._parameters import Rule, one_of
+from depmax._threads import slices
 from depmax.algebra.deflation import (
+    EXHAUSTED,
+    SPANNED,
     Criterion,
+    Residual,
     Scale,
-    boosted,
     deflate,
-    pca,
-    pls,
-    skfa,
-    sma,
-    smc,
-    sparse_boosted,
-)
-from depmax.algebra.losses import LOSSES
-from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
-from depmax.extraction._fitting.deflation import (
-    FEWER,
-    FIRST_RUN,
-    NONE,
-    coded_answer,
-    deflated,
     gram_values,
+    unless_exhausted,
 )
-from depmax.extraction._fitting.found import Found
+from depmax.algebra.directions import leading
+from depmax.algebra.losses import LOSSES, Loss, descent
+from depmax.data.sample import Sample
+from depmax.extraction._fitting.coded_target import CodedTarget, coded_answer, coded_target
+from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import is_linear
 
+#: Largest matrix whose leading eigenvector is found by a dense solver.
+DENSE = 512
+#: Kernel columns that are scored at once.
+COLUMNS = 256
+
+
+# --- criteria -------------------------------------------------------------------------------------
+
+
+def pls(residual: Residual) -> np.ndarray | None:
+    """Largest covariance with the target: u_j is the first left singular vector of X_jᵀY_j."""
+    return _most_covariant(residual, _left(residual))
+
+
+def pca(residual: Residual) -> np.ndarray | None:
+    """Largest variance: u_j is the first eigenvector of X_jᵀX_j."""
+    size = residual.images.width
+    if size <= DENSE:
+        matrix = residual.square(np.eye(size))
+        values, vectors = leading((matrix + matrix.T) / 2, 1)
+    else:
+        start = np.random.default_rng(0).normal(size=size)
+        operator = LinearOperator(
+            (size, size), lambda u: residual.square(u.reshape(-1, 1)).ravel(), dtype=np.float64
+        )
+        values, vectors = eigsh(operator, k=1, which="LA", v0=start)
+    return vectors[:, 0] if values[0] > EXHAUSTED * residual.images.variance else None
+
+
+def smc(residual: Residual) -> np.ndarray | None:
+    """One sample: the largest covariance, Σ(k_iᵀY_j)²/k_ii."""
+    return _best_example(residual, _left(residual))
+
+
+def sma(residual: Residual) -> np.ndarray | None:
+    """One sample: the largest alignment, Σ(k_iᵀY_j)²/‖(I - Π)k_i‖²."""
+    return _best_example(residual, _left(residual), of_features=True)
+
+
+def skfa(residual: Residual) -> np.ndarray | None:
+    """One sample: the largest variance, ‖(I - Π)k_i‖²/k_ii, without a target."""
+    return _best_example(residual, None)
+
+
+def boosted(residual: Residual, loss: Loss) -> np.ndarray | None:
+    """Largest covariance with the negative gradient of a loss at its best fit on the features."""
+    return _most_covariant(residual, _descent(residual, loss))
+
+
+def sparse_boosted(residual: Residual, loss: Loss) -> np.ndarray | None:
+    """One sample: the largest covariance with the negative gradient of a loss."""
+    return _best_example(residual, _descent(residual, loss))
+
+
+def _descent(residual: Residual, loss: Loss) -> np.ndarray:
+    assert residual.target is not None
+    return descent(residual.found, residual.target, loss)
+
+
+def _left(residual: Residual) -> np.ndarray:
+    """What is left of the target, of shape (m, r)."""
+    return unless_exhausted(residual.left_target, residual.target_size)
+
+
+def _most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None:
+    """Leading left singular vector of X_jᵀV, up to its length; None if the product is zero."""
+    directions = residual.pull(values)
+    inner = residual.images.inner(directions)
+    size = np.sqrt(max(float(np.trace(inner)), 0.0))
+    if not size > EXHAUSTED * np.sqrt(residual.images.variance) * float(np.linalg.norm(values)):
+        return None
+    if len(inner) > 1:
+        directions = directions @ leading(inner, 1)[1]
+    return directions[:, 0]
+
+
+def _best_example(
+    residual: Residual, values: np.ndarray | None, *, of_features: bool = False
+) -> np.ndarray | None:
+    """Sample with the largest score among those outside the span of earlier features.
+
+    The score is the squared covariance of its kernel column with values of shape (m, r), without
+    values its squared length, over the square of its feature or of its direction.
+    """
+    if values is not None and not values.any():
+        return None
+    images, everything = residual.images, np.arange(residual.n_samples)
+    scores = np.full(residual.n_samples, -np.inf)
+    for block in slices(residual.n_samples, COLUMNS):
+        columns = images.columns(everything[block])
+        outside = residual.found.residual(columns)  # (I - Π)k_i
+        rest = np.square(outside).sum(axis=0)
+        size = rest if of_features else columns[everything[block], np.arange(columns.shape[1])]
+        fresh = rest > SPANNED * np.square(columns).sum(axis=0)
+        covariances = rest if values is None else np.square(values.T @ outside).sum(axis=0)
+        np.divide(covariances, size, out=scores[block], where=fresh & (size > 0))
+    best = int(scores.argmax())
+    return images.examples(np.array([best]))[:, 0] if scores[best] > 0 else None
+
+
+# --- the extractor -------------------------------------------------------------------------------
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pca": (pca, "direction"),
     "pls": (pls, "direction"),

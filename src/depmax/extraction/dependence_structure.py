@@ -18,8 +18,7 @@ from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, is_precomputed
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
-from depmax.extraction._fitting.answer import EVERY, Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +19,7 @@ from depmax._extras import make_frame
 from depmax._parameters import check_parameters
 from depmax._threads import chunk_rows, slices
 from depmax._warnings import warn_caller
-from depmax.algebra.coordinates import pairs_held
-from depmax.algebra.projection import Projection
+from depmax.algebra.coordinates import Projection, pairs_held
 from depmax.data.checks import require_equal_length, require_varying
 from depmax.data.reading import (
     aligned,
@@ -33,28 +34,11 @@ from depmax.data.sample import Sample, Weighed, is_precomputed
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.number_of_components import (
-    ComponentCount,
-    most_possible,
-)
+from depmax.extraction._fitting.number_of_components import by_neighbors
 from depmax.extraction._fitting.reconstruction import Span, has_preimages, read_features
+from depmax.extraction._fitting.search import Answer, ComponentCount, Found, most_possible
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import KernelTransformer, coordinate_names, is_linear
-
-
-class Fitted(NamedTuple):
-    """What a fit knows of the features of the training rows."""
-
-    found: Found
-    dtype: np.dtype
-    complete: bool  # whether the training rows are all rows of X
-
-    @property
-    def features(self) -> np.ndarray:
-        """Features of the training rows, in the precision of X."""
-        return self.found.features.astype(self.dtype, copy=False)
 
 
 class DependenceExtractor(KernelTransformer):
@@ -94,6 +78,11 @@ class DependenceExtractor(KernelTransformer):
     scoring: Any = None
     #: Whether a target is needed.
     _supervised: ClassVar[bool] = True
+    #: Whether rows have one label each.
+    _one_label: ClassVar[bool] = False
+    #: What the method is to scikit-learn beside a transformer; for a regressor, labels that are
+    #: whole numbers are numbers.
+    _predicts: ClassVar[Literal["regressor", "classifier"] | None] = None
     #: Whether fewer components are the first of more.
     _nested: ClassVar[bool] = True
     #: Whether features are orthogonal, so that there are no more than rows and columns.
@@ -121,6 +110,7 @@ class DependenceExtractor(KernelTransformer):
     _needs_coordinates: ClassVar[bool] = True
     #: Whether ``_find`` refuses NaN and infinity, which sums over the rows show.
     _sums_show_gaps: ClassVar[bool] = False
+    _own_count: Callable[[Any, Any, Sample], int]
     _n_features_out: int
     _projection: Projection
     _n_training: int  # number of training rows
@@ -130,11 +120,11 @@ class DependenceExtractor(KernelTransformer):
 
     # --- what a subclass implements --------------------------------------------------------------
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         """At most ``count`` directions; those of fewer are the first, or ``_nested`` is False.
 
         ``data`` are the training rows with their kernel resolved, ``answer`` is what
-        ``_read_answer`` has made of the target, and None without one.
+        ``_read_answer`` has made of the target: None for methods that have none.
         """
         raise NotImplementedError
 
@@ -148,7 +138,7 @@ class DependenceExtractor(KernelTransformer):
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
         return pairs_held(data, whole_span=True)
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         """Remember what this method offers beside the features."""
 
     def _check_parameters(self) -> None:
@@ -189,8 +179,8 @@ class DependenceExtractor(KernelTransformer):
         if fit_params:
             self.fit(X, y, **fit_params)
             return self._apply(X)
-        fitted = self._fit(X, y)
-        return fitted.features if fitted.complete else self._apply(X)
+        features = self._fit(X, y)
+        return self._apply(X) if features is None else features()
 
     def reconstruction_error(self, X: Any) -> np.ndarray:
         """Squared distance of rows, in the kernel's feature space, to the span of the directions.
@@ -305,12 +295,16 @@ class DependenceExtractor(KernelTransformer):
         return make_frame(columns, library)
 
     def __sklearn_tags__(self) -> Any:
-        """Any target; inputs as the kernel reads them."""
+        """Any target, or the one that this method predicts; inputs as the kernel reads them."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._supervised
-        tags.target_tags.one_d_labels = self._supervised
-        tags.target_tags.two_d_labels = self._supervised
-        tags.target_tags.multi_output = self._supervised
+        tags.estimator_type, several = self._predicts, self._supervised and not self._one_label
+        tags.target_tags.required = tags.target_tags.one_d_labels = self._supervised
+        tags.target_tags.two_d_labels = several
+        tags.target_tags.multi_output = several and self._predicts != "classifier"
+        if self._predicts == "regressor":
+            tags.regressor_tags = RegressorTags()
+        elif self._predicts == "classifier":
+            tags.classifier_tags = ClassifierTags(multi_label=several)
         return tags
 
     # --- how a fit goes --------------------------------------------------------------------------
@@ -321,8 +315,11 @@ class DependenceExtractor(KernelTransformer):
         y: Any,
         requested: ComponentCount | None = None,
         weighed: Weighed | None = None,
-    ) -> Fitted:
-        """Fit, with another number of components than ``n_components`` if one is given."""
+    ) -> Callable[[], np.ndarray] | None:
+        """Fit, with another number of components than ``n_components`` if one is given.
+
+        Returns what makes the features of all rows of X, in its precision; None: not at hand.
+        """
         check_parameters(self)
         self._check_parameters()
         self._forget()
@@ -331,7 +328,7 @@ class DependenceExtractor(KernelTransformer):
         if requested is None:  # a method that decides by itself is asked for all there are
             requested = ComponentCount() if self._decides_itself else ComponentCount.of(self)
         X, y = self._aligned(X, y)
-        answer = self._read_answer(y, None if weighed is None else weighed.weight)
+        answer: Any = self._read_answer(y, None if weighed is None else weighed.weight)
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
         require_varying(training.rows)
         training = training if weighed is None else weighed.counted(training)
@@ -346,7 +343,7 @@ class DependenceExtractor(KernelTransformer):
             known = np.flatnonzero(answer.labelled)
             if not self._uses_unlabeled:
                 training, known, complete = training.take(known), None, False
-                answer = answer.of_labelled_rows()
+                answer = replace(answer, labelled=None)
         choose = None if answer is None else partial(most_dependent, answer.sample, known=known)
         data = training.resolved(choose).in_double()
         if self._needs_coordinates:
@@ -358,15 +355,19 @@ class DependenceExtractor(KernelTransformer):
             warn_of_units(self, training)
         self._keep(found)
         self._keep_more(found, answer)
-        return Fitted(found, training.dtype, complete)
+        return partial(_made, found, training.dtype) if complete else None
 
     def _search(
-        self, X: Any, y: Any, data: Sample, answer: Answer | None, requested: ComponentCount
+        self, X: Any, y: Any, data: Sample, answer: Any, requested: ComponentCount
     ) -> Found:
         """As many features as requested; for a share of variance, in runs of twice the length."""
         name = type(self).__name__
         most = most_possible(data)
-        count = requested.count(self, X, y, data, answer)
+        if requested.predicts:
+            choose = self._own_count if self._predicts_itself else partial(by_neighbors, self)
+            count = min(choose(X, y, data), most)
+        else:
+            count = requested.count(self, data, answer)
         while True:
             with warnings.catch_warnings():
                 if not requested.is_exact:  # fewer are expected where no number was requested
@@ -441,3 +442,8 @@ class DependenceExtractor(KernelTransformer):
 
     def _width(self) -> int:
         return self._projection.width
+
+
+def _made(found: Found, dtype: np.dtype) -> np.ndarray:
+    """Features of the training rows, in the precision of X."""
+    return found.features.astype(dtype, copy=False)

@@ -8,15 +8,14 @@ from typing import Any, Literal
 from depmax.algebra import Basis, Gram, completed, most_dependent, span_of_dependence
 from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.sphere import unit_variance
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import (
     SemiSupervisedExtractor,
     criterion_of,
     why_not_in_sums,
 )
-from depmax.extraction._fitting.sphering import unit_variance
 from depmax.kernels import KernelLike
 
 
@@ -125,8 +124,7 @@ class HBFE(SemiSupervisedExtractor):
         normalised = self.beta > 0 and self.graph_penalty == "normalised"
         return pairs_held(data, whole_span=normalised)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         criterion = criterion_of(self, data, answer)
 
         def grow(gram: Gram) -> Basis | None:

@@ -25,8 +25,7 @@ from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.graphs import GraphLike
 from depmax.algebra.targets import target_factor
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import (
     Criterion,
     SemiSupervisedExtractor,
@@ -146,8 +145,7 @@ class HSCA(SemiSupervisedExtractor):
     _why_fewer: ClassVar[str] = "every other direction that depends on the target repeats these"
     _declared: ClassVar = {"alpha": number(0)}
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         criterion = criterion_of(self, data, answer)
 
         def grow(gram: Gram) -> Basis | None:

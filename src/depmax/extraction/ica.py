@@ -16,9 +16,7 @@ from depmax._warnings import warn_caller
 from depmax.algebra import Directions, principal
 from depmax.algebra.coordinates import coordinates_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._fitting.number_of_components import ComponentCount
+from depmax.extraction._fitting.search import Answer, ComponentCount, Found, along
 from depmax.extraction._ica_likelihood import NAMES, HeldRows, Likelihood, Residuals
 from depmax.extraction._ica_solvers import Solution, as_solver, best_of, starts
 from depmax.extraction.extractor import DependenceExtractor
@@ -53,7 +51,7 @@ class UnmixingExtractor(DependenceExtractor):
         self.sources_ = np.array([NAMES[int(state)] for state in found.states[order]])
         self.log_likelihood_, self.n_iter_ = found.log_likelihood, found.n_iter
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         """Say so if the solver has stopped early."""
         *_, problem = found.more
         if problem:
@@ -139,7 +137,7 @@ class ICA(UnmixingExtractor):
 
     _supervised: ClassVar[bool] = False
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates = coordinates_of(data)
         space = coordinates.space
         axes = principal(space.scatter, min(count, space.dimension), space.eps)

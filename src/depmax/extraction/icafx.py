@@ -21,8 +21,7 @@ from depmax.data import read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, precision
-from depmax.extraction._fitting.answer import EVERY, Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction._ica_likelihood import (
     HeldRows,
     Likelihood,
@@ -170,8 +169,7 @@ class ICAFX(UnmixingExtractor):
         indicators = Delta(dict.fromkeys(self.classes_.tolist(), 1.0))
         return Answer(Sample(indicators, target.labels), limit=EVERY)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates, codes = coordinates_of(data), centred_target(answer.sample)
         space, m, start = coordinates.space, coordinates.space.n_samples, time.perf_counter()
         with one_blas_thread(self.n_jobs):
@@ -201,7 +199,7 @@ class ICAFX(UnmixingExtractor):
         weights = V[order] @ sphering.targets.T
         return along(self, coordinates, features, more=(weights, discarded, found.problem))
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         """The weights of the targets and the discarded features too."""
         weights, self._discarded, _ = found.more
         self.target_weights_ = weights[: found.count] * found.turns[:, np.newaxis]

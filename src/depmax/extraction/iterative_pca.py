@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from depmax.algebra import Basis, Directions, completed, principal
 from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
@@ -71,7 +70,7 @@ class IterativePCA(SumsExtractor):
     def _pairs_held(self, data: Sample) -> float:
         return pairs_held(data, whole_span=False)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates = coordinates_of(data, lambda gram: completed(Basis(gram), count))
         space = coordinates.space
         with coordinates.solving():

@@ -16,16 +16,8 @@ from depmax.algebra import leading
 from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.form import square_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, coded_target
-from depmax.extraction._fitting.deflation import (
-    FEWER,
-    FIRST_RUN,
-    NONE,
-    coded_answer,
-    deflated,
-    numbers_of,
-)
-from depmax.extraction._fitting.found import Found
+from depmax.extraction._fitting.coded_target import coded_answer, coded_target
+from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 
@@ -123,11 +115,11 @@ class KernelBoosting(DependenceExtractor):
             )
         return coded_answer(target)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         m = data.n_samples
         seconds = SECONDS_PER_PAIR * count * m**2
         warn_if_long(f"KernelBoosting of all pairs of {m:,} rows", seconds, INSTEAD)
-        target, coordinates = numbers_of(answer), coordinates_of(data)
+        target, coordinates = answer.numbers, coordinates_of(data)
         phi, labels = coordinates.space.centred(), target.class_numbers
         vectors: list[np.ndarray] = []
         found = np.empty((m, 0))

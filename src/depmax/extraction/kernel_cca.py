@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax.algebra import Directions, Form, Sphere
 from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, chosen_alpha, units_cancel
 from depmax.data import read_target
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, chosen_alpha, units_cancel
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, KernelLike, Linear
 
@@ -131,8 +130,7 @@ class KernelCCA(DependenceExtractor):
             sample = read_target_sample(y, self.target_kernel)
         return Answer(sample, limit=int(sample.n_coordinates or sample.n_samples))
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates, target = coordinates_of(data), answer.sample
         others = coordinates_of(target)
         space, other = coordinates.space, others.space
@@ -165,7 +163,7 @@ class KernelCCA(DependenceExtractor):
                 more=others.project(partners / spreads),
             )
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         """The partners, turned as the features are."""
         partners = found.more
         self.n_pairs_ = min(partners.weights.shape[1], found.count)

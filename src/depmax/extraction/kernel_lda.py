@@ -10,12 +10,12 @@ import numpy as np
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import rank_of_factor
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, class_labels
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.coded_target import class_labels
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
 from depmax.kernels import KernelLike
 
 
@@ -96,14 +96,8 @@ class KernelLDA(SemiSupervisedExtractor):
     unlabeled: Literal["auto"] | None = "auto"
     estimator: Any = None
     scoring: Any = None
+    _one_label: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": ALPHA}
-
-    def __sklearn_tags__(self) -> Any:
-        """One label per row."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        tags.target_tags.two_d_labels = False
-        return tags
 
     @property
     def _target_rules(self) -> dict[str, Any]:  # type: ignore[override]  # depends on parameters
@@ -119,9 +113,8 @@ class KernelLDA(SemiSupervisedExtractor):
     def _batch_labels(self, y: Any) -> np.ndarray:
         return read_target(y, **self._target_rules).values
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         """One mean per class; CCᵀ of their indicators e_y/√p_y is the scatter between classes."""
-        assert answer is not None
         n_classes, coordinates = answer.factor.shape[1], coordinates_of(data)
         with coordinates.solving():
             found = explained(self, coordinates, answer, count, n_classes).directions

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
 from depmax._parameters import number
-from depmax.algebra import Directions, Sphere, smoothest
+from depmax.algebra import Directions, Sphere, leading
 from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.graphs import GraphLike, as_graph
+from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
 from depmax.algebra.graphs.points import points_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
+
+#: Up to so many nodes the eigenproblem is solved by a dense matrix.
+DENSE_NODES = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -88,7 +93,7 @@ class LaplacianEigenmap(DependenceExtractor):
     _supervised: ClassVar[bool] = False
     _declared: ClassVar = {"alpha": number(0)}
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         laplacian = as_graph(self.graph).laplacian(points_of(data))
         coordinates = coordinates_of(data)
         space = coordinates.space
@@ -102,8 +107,50 @@ class LaplacianEigenmap(DependenceExtractor):
             vectors = sphere.whiten @ (sphere.whiten.T @ cross)
             return along(self, coordinates, Directions(vectors, 1.0 - values), more=embedding)
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         self.embedding_ = found.turns * found.more[:, : found.count]
 
     def _check_parameters(self) -> None:
         as_graph(self.graph)
+
+
+def smoothest(laplacian: Laplacian, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values F on the nodes with least fᵀΔf, and their λ, without the one that is the same for all.
+
+    Plain: Δ₀f = λDf, with FᵀDF = I and orthogonal to D1. Normalised: Δ₁f = λf, with FᵀF = I and
+    orthogonal to D^½1. The second are the first times D^½.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    n_columns : int
+        Less than the number of nodes.
+
+    Returns
+    -------
+    values : ndarray of shape (n_columns,)
+        λ, rising.
+    columns : ndarray of shape (m, n_columns)
+    """
+    degrees = laplacian.degrees
+    roots = np.sqrt(degrees)
+    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)[:, np.newaxis]
+    trivial = (roots / np.sqrt(max(degrees.sum(), np.finfo(float).tiny)))[:, np.newaxis]
+
+    def apply(columns: np.ndarray) -> np.ndarray:
+        """D^(-½)WD^(-½) = I - Δ₁, whose eigenvalues are at least -1; -2 for the trivial vector."""
+        columns = columns.reshape(len(degrees), -1)
+        images: np.ndarray = inverse * laplacian.weights.times(inverse * columns)
+        return images - 3.0 * trivial @ (trivial.T @ columns)
+
+    size = len(degrees)
+    if size <= DENSE_NODES or n_columns > size // 4:
+        matrix = apply(np.eye(size))
+        values, vectors = leading((matrix + matrix.T) / 2.0, n_columns)
+    else:
+        operator = LinearOperator((size, size), matvec=apply, matmat=apply, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(size)
+        values, vectors = eigsh(operator, n_columns, which="LA", v0=start, maxiter=100 * size)
+        order = np.argsort(-values)
+        values, vectors = values[order], vectors[:, order]
+    return 1.0 - values, vectors if laplacian.normalized else inverse * vectors

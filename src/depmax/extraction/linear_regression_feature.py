@@ -12,19 +12,13 @@ from depmax.algebra import Directions
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import rank_of_factor, square_of
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import (
-    Answer,
-    is_flat,
-    label_type,
-    output_labels,
-    output_scale,
-)
-from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.coded_target import is_flat, label_type, output_labels, output_scale
 from depmax.extraction._fitting.prediction import Readout, keep_readout, predicted, scored
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
 from depmax.kernels import KernelLike
 
 
@@ -184,8 +178,7 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
         limit = int(labels.sample.n_coordinates or 1)
         return self._counted(Answer.of(labels, limit=limit, more=blank))
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates, factor, target = coordinates_of(data), answer.factor, answer.sample
         space, rank = coordinates.space, rank_of_factor(answer.factor)
         with coordinates.solving():
@@ -201,9 +194,8 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
             more = loadings, middle
             return along(self, coordinates, directions, unit_free=unit_free, more=more)
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         """The regression on the features, in the units of y."""
-        assert answer is not None
         loadings, middle = (part[: found.count] for part in found.more)
         blank: Readout = answer.more
         loadings = loadings @ blank.loadings  # times the spread of every output

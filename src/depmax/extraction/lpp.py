@@ -9,16 +9,9 @@ from depmax.algebra import Directions
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.graphs import GraphLike, as_graph
 from depmax.algebra.graphs.points import points_of
+from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, sphere_of_graph, unit_variance
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._fitting.sphering import (
-    ALPHA,
-    Alpha,
-    alpha_of,
-    sphere_of_graph,
-    unit_variance,
-)
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 
@@ -93,7 +86,7 @@ class LPP(DependenceExtractor):
     _supervised: ClassVar[bool] = False
     _declared: ClassVar = {"alpha": ALPHA}
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         laplacian = as_graph(self.graph).laplacian(points_of(data))
         coordinates = coordinates_of(data)
         space = coordinates.space

@@ -11,11 +11,11 @@ from depmax._parameters import FLAG
 from depmax.algebra import Form, Sphere
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import columns_of
+from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, units_cancel
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import EVERY, Answer, outputs
-from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.extraction._fitting.coded_target import outputs
+from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
@@ -92,8 +92,7 @@ class PHD(SumsExtractor):
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         return Answer(outputs(read_target(y), "PHD", weight), limit=EVERY)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates, centred = coordinates_of(data), answer.factor
         space = coordinates.space
         with coordinates.solving():

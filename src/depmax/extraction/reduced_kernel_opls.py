@@ -11,13 +11,11 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
 from depmax.algebra import leading
-from depmax.algebra.images import Examples
+from depmax.algebra.examples import Examples
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import deflated, numbers_of
-from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor
+from depmax.extraction._fitting.search import Answer, Found, deflated
 from depmax.kernels import KernelLike
 
 #: Singular values of the kernel columns below so many of their rounding errors would show these
@@ -111,8 +109,8 @@ class ReducedKernelOPLS(FeaturePredictor):
     def _instead(self) -> str:
         return "Lower n_basis, e.g. to 100: memory is linear in the rows for each."
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        indices, target = self._drawn(data.n_samples), numbers_of(answer).values
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
+        indices, target = self._drawn(data.n_samples), answer.numbers.values
         examples, precision = Examples.of(data, center=True), precision_of(data)
         columns = examples.data.tile(slice(None), indices)
         mean = columns.mean(axis=0)

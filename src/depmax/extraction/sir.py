@@ -11,11 +11,11 @@ from depmax._parameters import integer
 from depmax.algebra import Form, Sphere
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import rank_of_factor
+from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, units_cancel
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer, grouped
-from depmax.extraction._fitting.found import Found, along
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.extraction._fitting.coded_target import grouped
+from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
@@ -97,8 +97,7 @@ class SIR(SumsExtractor):
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         return Answer(grouped(read_target(y), int(self.n_slices), "SIR", weight))
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        assert answer is not None
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         coordinates, factor = coordinates_of(data), answer.factor
         space, n_groups = coordinates.space, factor.shape[1]
         with coordinates.solving():

@@ -13,13 +13,11 @@ from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
-from depmax.algebra.deflation import OrthogonalFeatures, descent
-from depmax.algebra.images import Examples
-from depmax.algebra.losses import LOSSES
+from depmax.algebra.deflation import OrthogonalFeatures
+from depmax.algebra.examples import Examples
+from depmax.algebra.losses import LOSSES, descent
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import numbers_of, of_examples
-from depmax.extraction._fitting.found import Found
+from depmax.extraction._fitting.search import Answer, Found, of_examples
 from depmax.extraction.boosted_latent_features import LossExtractor
 from depmax.kernels import KernelLike
 
@@ -133,11 +131,11 @@ class SparseKernelPLS(LossExtractor):
         """Cached columns; other kernel values are computed a block of rows at a time."""
         return data.n_samples * float(self.cache_size or 0)
 
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         m, loss = data.n_samples, LOSSES[self.loss]
         seconds = SECONDS_PER_VALUE * float(self.nu) * count * m**2
         warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
-        values = self._seen(numbers_of(answer))
+        values = self._seen(answer.numbers)
         examples = Examples.of(data, center=True)
         products = self._products(examples.data)
         n_rows = max(1, round(float(self.nu) * m))

@@ -30,8 +30,8 @@ _EXPORTING = (
 )
 #: What else fitted models hold and compare can build, by the module that defines it.
 _LISTED = {
-    "depmax.algebra.images": ("CentredKernel",),
-    "depmax.algebra.projection": ("FeatureProjection", "SampleProjection"),
+    "depmax.algebra.coordinates": ("FeatureProjection", "SampleProjection"),
+    "depmax.algebra.examples": ("CentredKernel",),
     "depmax.algebra.row_sums": ("RowSums",),
     "depmax.data.sample": ("Reference",),
     "depmax.dependence._given.confounders": (

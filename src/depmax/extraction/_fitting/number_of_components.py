@@ -1,12 +1,9 @@
-"""The number of components that was requested: a number, a share, or what predicts best."""
+"""The number of components that predicts held-out rows best."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +21,7 @@ from depmax.data.checks import ScaleWarning
 from depmax.data.sample import Sample
 from depmax.data.sample import take_rows as rows_of
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.search import ComponentCount, most_possible
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3
@@ -34,93 +31,6 @@ NEIGHBORS = 5
 RANGE = 2.0
 #: Neighbours of each sample that tell the intrinsic dimension: fewest and most.
 DIMENSION_NEIGHBORS = (10, 20)
-#: Rounding error of a share.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class ComponentCount:
-    """How many components to find, and how many of those found to keep."""
-
-    number: int | None = None  # so many; None: as many as there are
-    is_exact: bool = False  # whether fewer are an error or a warning
-    share: float | None = None  # of the dependence, or of the variance that features explain
-    predicts: bool = False  # as many as predict about as well as the best number does
-
-    @classmethod
-    def of(cls, model: Any) -> ComponentCount:
-        """What ``n_components`` of an extractor asks for."""
-        value = model.n_components
-        if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
-            return cls(int(value), is_exact=True)
-        if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1:
-            return cls(share=float(value))
-        if isinstance(value, str) and value == "auto":
-            return cls(predicts=True)
-        raise ValueError(
-            f"n_components of {type(model).__name__} must be an integer >= 1, a share of the "
-            f"dependence (a float up to 1.0) or 'auto', got {value!r}."
-        )
-
-    def count(self, model: Any, X: Any, y: Any, data: Sample, answer: Answer | None) -> int:
-        """Number of components to find."""
-        most = most_possible(data)
-        if self.is_exact:
-            assert self.number is not None
-            if model._orthogonal:
-                require_possible(data, self.number, type(model).__name__)
-            return self.number
-        if self.share is not None:  # all that may carry it, or the first of several runs
-            carriers = model._first_run or (most if answer is None else answer.carriers)
-            return int(max(1, min(carriers, most)))
-        if self.predicts:
-            choose = model._own_count if model._predicts_itself else partial(by_neighbors, model)
-            return min(choose(X, y, data), most)
-        return most if self.number is None else min(self.number, most)
-
-    def kept(self, shares: np.ndarray) -> int:
-        """Number of components to keep, given what each reaches: the fewest that reach the share.
-
-        Examples
-        --------
-        >>> ComponentCount(share=0.8).kept(np.array([5.0, 3.0, 1.0, 1.0]))
-        2
-        """
-        if self.share is None:
-            return len(shares)
-        reached = np.cumsum(np.maximum(shares, 0.0))
-        return int(np.argmax(reached >= (self.share - ROUNDING) * reached[-1])) + 1
-
-    def is_reached(self, share: float) -> bool:
-        """Whether components that reach this share are enough."""
-        return self.share is None or share >= self.share - ROUNDING
-
-
-def most_possible(data: Sample) -> int:
-    """Largest number of components that rows with a kernel can have."""
-    width = data.n_coordinates
-    return int(data.total) if width is None else min(width, int(data.total))
-
-
-def require_possible(data: Sample, count: int, owner: str) -> None:
-    """Refuse more components than rows or columns."""
-    if count > data.total:
-        raise ValueError(
-            f"n_components={count} of {owner} is more than the number of training rows, "
-            f"n_samples = {data.total:g}."
-        )
-    width = data.n_coordinates
-    if width is not None and count > width:
-        linear = data.kernel.capabilities.is_linear
-        what = (
-            "columns, n_features" if linear else "coordinates of its map or kernel, n_coordinates"
-        )
-        raise ValueError(
-            f"n_components={count} of {owner} is more than the number of {what} = {width}."
-        )
-
-
-# --- by prediction --------------------------------------------------------------------------------
 
 
 def by_neighbors(model: Any, X: Any, y: Any, data: Sample) -> int:
@@ -215,8 +125,8 @@ def fit_part(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, co
         warnings.simplefilter("ignore", ScaleWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         answers = rows_of(y, train, getattr(model, "target_kernel", None))
-        fitted = copy._fit(rows, answers, ComponentCount(count))
-    features = fitted.features if fitted.complete else copy._apply(rows)
+        made = copy._fit(rows, answers, ComponentCount(count))
+    features = copy._apply(rows) if made is None else made()
     return Part(copy, features, copy._apply(others))
 
 

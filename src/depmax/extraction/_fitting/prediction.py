@@ -11,29 +11,20 @@ import numpy as np
 from scipy import special
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
+from depmax.algebra.deflation import gram_values
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
-from depmax.extraction._fitting.deflation import (
-    FEWER,
-    FIRST_RUN,
-    NONE,
-    coded_answer,
-    gram_values,
-    numbers_of,
-)
-from depmax.extraction._fitting.found import Found
+from depmax.extraction._fitting.coded_target import CodedTarget, coded_answer, coded_target
 from depmax.extraction._fitting.number_of_components import (
     enough_rows,
     fewest_within_one_error,
     fit_part,
-    most_possible,
 )
+from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, most_possible
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.maps.feature_map import is_linear
 
@@ -129,21 +120,6 @@ def scored(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     return float(accuracy_score(labels, answers, sample_weight=sample_weight))
 
 
-def as_regressor(tags: Any) -> Any:
-    """The tags of an estimator for which whole numbers are numbers."""
-    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-    return tags
-
-
-def as_classifier(tags: Any, *, multi_label: bool) -> Any:
-    """The tags of an estimator that takes every target for classes, or for labels."""
-    tags.estimator_type = "classifier"
-    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
-    tags.target_tags.two_d_labels = multi_label
-    tags.target_tags.multi_output = False
-    return tags
-
-
 class FeaturePredictor(DependenceExtractor):
     """Base of the deflation methods that also predict: by least squares on their features.
 
@@ -161,8 +137,6 @@ class FeaturePredictor(DependenceExtractor):
     _first_run: ClassVar[int | None] = FIRST_RUN
     _why_fewer: ClassVar[str] = FEWER
     _why_none: ClassVar[str] = NONE
-    #: Whether labels that are whole numbers are numbers.
-    _regresses: ClassVar[bool] = False
     #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
     _reads_labels: ClassVar[bool] = True
     #: Whether the weights of columns in predictions are kept, for linear kernels.
@@ -199,19 +173,18 @@ class FeaturePredictor(DependenceExtractor):
         return scored(self, X, y, sample_weight)
 
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
-        return coded_answer(
-            coded_target(y, whole_numbers_are_numbers=self._regresses, weight=weight)
-        )
+        whole = self._predicts == "regressor"
+        return coded_answer(coded_target(y, whole_numbers_are_numbers=whole, weight=weight))
 
     def _pairs_held(self, data: Sample) -> float:
         """The kernel matrix, for methods that see the samples through ``images_of``."""
         return gram_values(data)
 
-    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+    def _keep_more(self, found: Found, answer: Answer) -> None:
         assert found.squares is not None
         assert found.with_target is not None
         readout = self._read_out(
-            numbers_of(answer), lambda: found.features, found.squares, found.with_target
+            answer.numbers, lambda: found.features, found.squares, found.with_target
         )
         keep_readout(self, readout)
         if self._keeps_coef and is_linear(self):
@@ -256,7 +229,7 @@ class FeaturePredictor(DependenceExtractor):
 
     def _own_count(self, X: Any, y: Any, data: Sample) -> int:
         """The fewest features whose error of held-out rows is within one error of the least."""
-        target = numbers_of(self._read_answer(y, None))
+        target = self._read_answer(y, None).numbers
         most = most_possible(data)
         limit = min(PATH, most)
         while True:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
+from depmax.algebra.coordinates import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
 from depmax.data.sample import is_precomputed
 from depmax.data.table import refuse_unreadable

@@ -18,7 +18,7 @@ from depmax.data import read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.sample import Weighed, is_precomputed, weigh
 from depmax.data.table import keeps_sums, read_batch
-from depmax.extraction._fitting.answer import label_type
+from depmax.extraction._fitting.coded_target import label_type
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
@@ -133,8 +133,6 @@ class SumsExtractor(DependenceExtractor):
     _why_rows_do_not_add: ClassVar[str | None] = None
     #: Why features are not a function of sums over X and numbers; None: they are.
     _why_numbers_do_not_add: ClassVar[str | None] = None
-    #: Whether labels that are whole numbers are numbers.
-    _regresses: ClassVar[bool] = False
 
     _batches: Batches
 
@@ -222,7 +220,7 @@ class SumsExtractor(DependenceExtractor):
         if target.kind != "classes":
             return None
         values = target.values
-        is_number = self._regresses and values.dtype.kind in "iuf"
+        is_number = self._predicts == "regressor" and values.dtype.kind in "iuf"
         if values.dtype.kind == "f":  # whole ones may be classes, but one alone tells nothing
             may_be_numbers = self._why_numbers_do_not_add is None
             is_number |= (values != np.rint(values)).any()
@@ -262,7 +260,7 @@ class SumsExtractor(DependenceExtractor):
         weight = None if sample_weight is None else _read_weight(sample_weight, n_rows)
         if earlier is None:
             labels = self._batch_labels(y)
-            if labels is None and classes is not None and not self._regresses:
+            if labels is None and classes is not None and self._predicts != "regressor":
                 labels = read_target(y).labels
             if labels is not None:
                 classes = label_type(np.unique(labels if classes is None else classes), y)

@@ -1,91 +1,38 @@
-"""Eigenproblems: Ap = λp for most dependence, and (A, B) where B is the identity on its range."""
+"""Directions of unit variance: where B is the identity on its range, and what is added to B."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 
+from depmax._parameters import number
 from depmax.algebra.directions import (
-    NONE,
     TIE,
     Directions,
+    complete,
     leading,
     negligible,
     rank_of,
     settle_ties,
 )
-from depmax.algebra.space import Moments, Space
+from depmax.algebra.graphs import Laplacian
+from depmax.algebra.space import Space
+from depmax.data.sample import Sample
+from depmax.kernels.kernel import Kernel
 
 #: Entries beside the diagonal below this, relative to the largest on it, are rounding errors.
 ROUNDING = 1e-13
-
-
-def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool = True) -> Directions:
-    """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ.
-
-    Parameters
-    ----------
-    moments : Moments
-    n_directions : int
-        At most the number of coordinates s.
-    by_variance : bool
-        What follows the directions with λ > 0. True: those of largest variance pᵀSp orthogonal to
-        them, since λ ≤ 0 carries no dependence. False: the next eigenvectors of A whatever their
-        eigenvalues.
-    """
-    if not by_variance:
-        vectors = leading(moments.criterion, n_directions)[1]
-    else:
-        vectors = _positive(moments, n_directions)
-        vectors = complete(vectors, moments.scatter, n_directions, moments.eps)
-    return Directions(vectors, attained(moments, vectors))
-
-
-def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
-    """Criterion pᵀAp of each direction, of shape (k,)."""
-    values = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
-    if moments.weighted is not None:
-        values = values - np.einsum("ij,ij->j", vectors, moments.weighted @ vectors)
-    return values
-
-
-def _positive(moments: Moments, n_directions: int) -> np.ndarray:
-    """Eigenvectors of A with λ > 0: at most this many, and no more than the rank of C.
-
-    The weighted part of A does not depend on which sample has which target: an eigenvalue beyond
-    the rank of C is positive only because of this part.
-    """
-    rank = min(n_directions, rank_of(moments.cross))
-    if moments.weighted is None:  # A = CCᵀ, and its eigenvectors are singular vectors of C
-        vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
-        tolerance = TIE * roots.max(initial=0.0) ** 2
-        return settle_ties(roots**2, vectors, tolerance)[:, :rank]
-    values, vectors = leading(moments.criterion, rank)
-    return vectors[:, values > NONE * np.abs(values).max(initial=0.0)]
-
-
-def complete(
-    vectors: np.ndarray, scatter: np.ndarray, n_vectors: int, eps: float = 0.0
-) -> np.ndarray:
-    """Orthonormal columns continued by the directions of largest variance orthogonal to them.
-
-    Fewer than ``n_vectors`` where no variance is left.
-    """
-    missing = n_vectors - vectors.shape[1]
-    if missing <= 0:
-        return vectors[:, :n_vectors]
-    image = scatter @ vectors  # SV
-    middle = vectors @ (vectors.T @ image) @ vectors.T
-    rest = scatter - image @ vectors.T - vectors @ image.T + middle  # (I-VVᵀ)S(I-VVᵀ)
-    values, more = leading(rest, min(missing, scatter.shape[0] - vectors.shape[1]))
-    more = more[:, values > negligible(eps) * max(np.trace(scatter), 0.0)]
-    more -= vectors @ (vectors.T @ more)
-    if more.shape[1]:
-        basis, triangle = linalg.qr(more, mode="economic")
-        more = basis * np.sign(np.diag(triangle))  # as before, but orthonormal to rounding
-    return np.column_stack([vectors, more])
+#: Regularisation, or the choice of it.
+Alpha = float | Literal["auto"]
+#: What ``alpha`` may be.
+ALPHA = number(0, also=["auto"])
+#: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
+SINGULAR = 0.1
+#: Smallest eigenvalue of a kernel matrix, relative to rounding errors, that ends in a gap.
+GAP = 1e3
 
 
 @dataclass(frozen=True)
@@ -223,3 +170,96 @@ class Sphere:
             vectors = complete(vectors, root @ root.T, count, self.eps)  # (WᵀW)⁻¹: variances
         found = self.whiten @ vectors[:, :count]
         return found / np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))
+
+
+# --- how much is added ----------------------------------------------------------------------------
+def chosen_alpha(
+    alpha: Alpha, space: Space, n_groups: int, kernel: Kernel, width: int | None
+) -> float:
+    """The number that ``alpha`` stands for, however the same kernel is given.
+
+    ``"auto"`` is nothing where samples span so few dimensions that the covariance within
+    ``n_groups`` groups of them is known, and 0.1 where a direction could fit any target. Without
+    few features they do so if the eigenvalues of the kernel matrix end in a gap, as those of a
+    linear kernel that is passed as a matrix do; those of a Gaussian kernel, or of its landmarks,
+    fade out, or are as many as the samples that differ.
+    """
+    if alpha != "auto":
+        return float(alpha)
+    exact = kernel.has_features and kernel.mixing is None
+    if exact and width is not None and min(width, space.total) + n_groups <= space.total:
+        return 0.0
+    scatter = space.scatter  # diagonal without features: coordinates are principal components
+    values = linalg.eigvalsh(scatter) if kernel.has_features else np.diag(scatter)
+    noise = negligible(space.eps) * values.max(initial=0.0)
+    size = int((values > noise).sum()) + n_groups
+    few = size < space.n_samples and bool((values[values > noise] > GAP * noise).all())
+    return 0.0 if few and _more_differ(space, size) else SINGULAR
+
+
+def alpha_of(model: Any, data: Sample, space: Space, n_groups: int = 1) -> float:
+    """``alpha`` of an extractor as a number; ``n_groups`` means take so many parameters."""
+    return chosen_alpha(model.alpha, space, n_groups, data.kernel, data.n_coordinates)
+
+
+def units_cancel(model: Any, data: Sample, n_groups: int = 1) -> bool:
+    """Whether sphering undoes any scaling of columns: linear features, no variance added."""
+    width = data.n_coordinates
+    if not data.kernel.capabilities.is_linear or width is None:
+        return False
+    if model.alpha == "auto":
+        return width + n_groups <= data.total
+    return float(model.alpha) == 0.0
+
+
+def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
+    """Directions at which features have variance 1; directions of no variance stay as they are."""
+    variances = np.einsum("ij,ij->j", vectors, space.covariance @ vectors)
+    squares = np.einsum("ij,ij->j", vectors, vectors)
+    still = variances <= 1e-14 * squares * max(float(np.trace(space.covariance)), 0.0)
+    return vectors / np.sqrt(np.where(still, 1.0, variances))
+
+
+def sphere_of_graph(space: Space, laplacian: Laplacian, alpha: float) -> Sphere:
+    """Sphere of B = ΦᵀDΦ about the mean weighted by D; for a normalised Laplacian of ΦᵀΦ."""
+    if laplacian.normalized:
+        size, total = space.scatter, float(space.n_samples)
+    else:
+        degrees = laplacian.degrees
+
+        def weighted(values: np.ndarray) -> np.ndarray:
+            images: np.ndarray = degrees[:, np.newaxis] * values
+            return images - np.outer(degrees, images.sum(axis=0) / degrees.sum())
+
+        size, total = space.quadratic(weighted), float(degrees.sum())
+    return Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Different places on a line, at most so many, gathered from parts of the samples."""
+
+    direction: np.ndarray
+    gap: float
+    most: int
+    found: np.ndarray
+
+    def __call__(self, phi: Any, part: Any) -> _Places:
+        return self._distinct(np.asarray(phi @ self.direction).ravel())
+
+    def __add__(self, other: _Places) -> _Places:
+        return self._distinct(np.append(self.found, other.found))
+
+    def _distinct(self, places: np.ndarray) -> _Places:
+        places = np.sort(places)
+        apart = np.append(True, np.diff(places) > self.gap)[: len(places)]
+        return replace(self, found=places[apart][: self.most])
+
+
+def _more_differ(space: Space, count: int) -> bool:
+    """Whether more samples than these differ, by their place on a line of any direction."""
+    direction = np.random.default_rng(0).standard_normal(space.dimension)
+    width = np.sqrt(max(float(direction @ space.covariance @ direction), 0.0))
+    gap = GAP * negligible(space.eps) * width
+    places = space.summed(_Places(direction, gap, count + 1, np.empty(0)))
+    return len(places.found) > count

@@ -1,8 +1,7 @@
-"""The target as extractors see it: rows with a kernel, groups, or numbers with coded classes."""
+"""The target of methods that see groups, or numbers: slices, classes, and coded classes."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from depmax.algebra.form import square_of
-from depmax.algebra.targets import centred_target, target_factor, target_sums
+from depmax.algebra.targets import centred_target, target_sums
 from depmax.data import Target, TargetKind, read_target
 from depmax.data.labels import as_columns
 from depmax.data.reading import Labels, warn_of_outputs
@@ -18,54 +17,11 @@ from depmax.data.sample import Sample
 from depmax.data.stream import beside
 from depmax.data.table import is_streamed
 from depmax.data.target import MAX_INTEGER_CLASSES
+from depmax.extraction._fitting.search import Answer
 from depmax.kernels import Columns, Delta, Linear
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
 AnyTarget = Any
-#: The limit of methods all of whose components may carry dependence.
-EVERY = sys.maxsize
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The target of the labelled rows, with its kernel resolved."""
-
-    sample: Sample
-    labelled: np.ndarray | None = None  # which rows of X these are, shape (n_rows,); None: all
-    n_skipped: int = 0  # rows without a label that a stream does not visit
-    #: Largest number of components that carry dependence; None: as many as Ψ has columns.
-    limit: int | None = None
-    coded: CodedTarget | None = None  # as numbers, for methods that regress it
-    more: Any = None  # what a reader wants its method to know
-
-    @classmethod
-    def of(cls, labels: Labels, **more: Any) -> Answer:
-        """That of labels."""
-        return cls(labels.sample, labels.labelled, labels.n_skipped, **more)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, labelled or not, that are visited."""
-        return self.sample.n_samples if self.labelled is None else len(self.labelled)
-
-    @property
-    def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
-        return self.n_rows - self.sample.n_samples + self.n_skipped
-
-    @cached_property
-    def factor(self) -> Any:
-        """Ψ with ΨΨᵀ = HLH, of the labelled rows: an array, or what makes it part by part."""
-        return target_factor(self.sample)
-
-    @property
-    def carriers(self) -> int:
-        """Number of components that may carry dependence."""
-        return int(self.factor.shape[1]) if self.limit is None else self.limit
-
-    def of_labelled_rows(self) -> Answer:
-        """The same for a table of the labelled rows alone."""
-        return replace(self, labelled=None)
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -377,6 +333,11 @@ def coded_classes(labels: Any, weight: np.ndarray | None = None, like: Any = Non
         return CodedTarget("classes", coding.of(labels), classes, counts)
     named = classes if like is None else label_type(classes, like)
     return CodedTarget("classes", coding(labels), named, weight=weight)
+
+
+def coded_answer(coded: CodedTarget) -> Answer:
+    """A target as numbers, under the linear kernel."""
+    return Answer(Sample(Linear(), coded.values, weight=coded.weight), coded=coded)
 
 
 def is_flat(y: Any) -> bool:

@@ -1,33 +1,17 @@
-"""What SMA and SMC share: the deflation loop over directions of one, two or three samples."""
+"""The search for directions of one, two or three samples, by their kernel columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils import check_random_state
 
-from depmax._parameters import Rule, integer, is_whole
 from depmax._threads import slices
-from depmax._warnings import warn_caller
-from depmax.algebra import Form, Space
 from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
-from depmax.algebra.form import square_of
-from depmax.algebra.images import LOST, Examples, with_products
-from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
-from depmax.data.stream import SampledRowsWarning
-from depmax.extraction._fitting.answer import Answer
-from depmax.extraction._fitting.deflation import deflated, numbers_of, of_examples
-from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.prediction import FeaturePredictor
-from depmax.kernels import KernelLike
 
-#: Candidates among the rows of a table that is read a chunk at a time, where all are asked for.
-MOST_CANDIDATES = 2000
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18
 #: What is left of a kernel column, as a share of its square length, below which ‖k‖² - ‖Qᵀk‖² has
@@ -35,121 +19,6 @@ BLOCK = 2**18
 DOUBTFUL = 1e-6
 #: A candidate that others span, up to this share of its square length, adds nothing.
 DEPENDENT = 1e-10
-
-
-@dataclass(eq=False, repr=False)
-class SparseExtractor(FeaturePredictor):
-    """Features of single kernel columns; a subclass says what their score is divided by."""
-
-    n_components: int | float | Literal["auto"] = 2
-    _: KW_ONLY
-    kernel: KernelLike = "gaussian"
-    n_candidates: int | None = 500
-    sparsity: int = 1
-    center: bool = True
-    random_state: Any = None
-
-    #: Whether scores are relative to the length of a feature, or of its direction.
-    _of_features: ClassVar[bool]
-    _streams: ClassVar[bool] = True
-    _needs_coordinates: ClassVar[bool] = False
-
-    _declared: ClassVar = {
-        "n_candidates": integer(1, also=[None], hint="None compares all rows"),
-        "sparsity": Rule(
-            lambda value: is_whole(value) and value in (1, 2, 3),
-            "1, 2 or 3 samples per direction",
-            "subsets of more than three are too many to search",
-        ),
-    }
-
-    def _pairs_held(self, data: Sample) -> float:
-        """Those of the candidates of one step, where combinations of them are tried."""
-        count = data.n_samples if self.n_candidates is None else int(self.n_candidates)
-        return 0.0 if self.sparsity == 1 else 4.0 * min(count, data.n_samples) ** 2
-
-    def _instead(self) -> str:
-        return "Lower n_candidates, e.g. to 500."
-
-    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        center, limit = bool(self.center), self.n_candidates
-        examples, target = Examples.of(data, center=center), numbers_of(answer).seen(center)
-        if data.is_streamed:
-            return self._of_landmarks(data, answer, examples, target, count)
-        samples, rng = examples.data, check_random_state(self.random_state)
-
-        def draw(is_open: np.ndarray) -> np.ndarray:
-            rows = np.flatnonzero(is_open)
-            few = limit is None or len(rows) <= limit
-            return rows if few else np.sort(rng.choice(rows, limit, replace=False))
-
-        def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
-            others = samples.rows[chosen]
-            return lambda rows: samples.kernel(samples.rows[rows], others)
-
-        found = OrthogonalFeatures(data.n_samples, count, center=center)
-        search = ColumnSearch(samples, columns, target, self._of_features, int(self.sparsity))
-        chosen = search.deflate(found, count, draw)
-        return of_examples(self, data, answer, examples, *chosen, found)
-
-    def _of_landmarks(
-        self, data: Sample, answer: Answer | None, examples: Examples, target: Any, count: int
-    ) -> Found:
-        """The same from one visit, among candidates that are drawn once.
-
-        With S = KᵀK and C = KᵀY of their columns K, about the mean if features are, a factor R of
-        S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
-        """
-        center, indices = bool(self.center), self._landmarks(data.n_samples)
-        landmarks = examples.data.take(indices)
-        columns = KernelColumns(landmarks.kernel, data.rows.view, landmarks.rows)
-        space = Space.of_blocks(columns, data, len(indices), center=center)
-        moments = space.moments(Form(target))
-        scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
-        factor, values = with_products(scatter, cross, square_of(target))
-        search = ColumnSearch(
-            landmarks,
-            lambda chosen: factor[:, chosen].__getitem__,
-            values,
-            self._of_features,
-            int(self.sparsity),
-        )
-        found = OrthogonalFeatures(len(factor), count, center=False)
-        spanned = own <= LOST * (own + data.n_samples * space.mean**2)
-        used, weights = search.deflate(found, count, np.flatnonzero, spanned)
-        weights = found.conjugate(weights)[0]
-        projection = examples.project(indices[used], weights, space.mean[used] @ weights)
-
-        def pull() -> tuple[np.ndarray, np.ndarray]:
-            """From one more visit, for features that are linear in the columns."""
-            features = Space.of_sample(data, center=center)
-            return features.scatter @ projection.in_features().weights, features.mean
-
-        return deflated(
-            self,
-            data,
-            answer,
-            projection,
-            lambda: np.empty((0, weights.shape[1])),  # of a stream, they are not made
-            squares=np.einsum("ij,ik,kj->j", weights, scatter[np.ix_(used, used)], weights),
-            with_target=cross[used].T @ weights,
-            pull=pull,
-            basis=(indices[used], weights),
-        )
-
-    def _landmarks(self, n_rows: int) -> np.ndarray:
-        """Positions of the candidates, in order."""
-        limit = MOST_CANDIDATES if self.n_candidates is None else int(self.n_candidates)
-        if n_rows <= limit:
-            return np.arange(n_rows)
-        warn_caller(
-            f"{type(self).__name__} chooses from {limit:,} of {n_rows:,} rows, drawn once by "
-            "random_state: the table is read a chunk at a time, and candidates must be in "
-            "memory. n_candidates sets their number.",
-            SampledRowsWarning,
-        )
-        seed = check_random_state(self.random_state).randint(2**31)
-        return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
 
 
 @dataclass(frozen=True)
