@@ -138,10 +138,9 @@ class ColumnMoments:
 def column_moments(X: Any, target: Any, weight: np.ndarray | None = None) -> ColumnMoments:
     """Moments of all rows, in memory or read a chunk at a time; a row counts by its weight."""
     classes = target.classes if target.kind == "classes" else None
-    if target.is_streamed:
-        found: ColumnMoments = X.stream.total(partial(_of_chunks, classes=classes))
-    else:
-        found = ColumnMoments.of(X, target.values, classes, weight)
+    if not target.is_streamed:
+        return ColumnMoments.of(X, target.values, classes, weight).settled()
+    found: ColumnMoments = X.stream.total(partial(_of_chunks, classes=classes))
     return found.settled()
 
 
@@ -245,9 +244,9 @@ def ridge(moments: ColumnMoments, alpha: float = 1.0) -> np.ndarray:
 
 
 # --- moderated t and log odds, after Smyth (2004) -------------------------------------------------
-# The variances of all columns share a prior, estimated from them, so that a column whose variance is
-# small by chance does not lead the ranking. G. K. Smyth (2004), Linear models and empirical Bayes
-# methods for assessing differential expression in microarray experiments.
+# Variances share a prior, estimated from all columns: one that is small by chance does not lead.
+# G. K. Smyth (2004), Linear models and empirical Bayes methods for assessing differential
+# expression in microarray experiments.
 
 #: Share of the columns that are taken to differ between the classes.
 PROPORTION = 0.01
