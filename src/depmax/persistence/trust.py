@@ -36,12 +36,11 @@ _LISTED = {
     "depmax.data.sample": ("Reference",),
     "depmax.dependence._given.confounders": (
         "Additive",
-        "Bend",
         "Joint",
         "MeanOfKernels",
         "Scaling",
     ),
-    "depmax.dependence._given.regression": ("Curve",),
+    "depmax.dependence._given.regression": ("RidgeCurve",),
     "depmax.dependence.structure": ("Dependence",),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget",),

@@ -35,7 +35,6 @@ from depmax.dependence._nulls.counted_effects import (
     SumInfluences,
     cross_shares,
 )
-from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, SPECTRUM_POINTS
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     PermutationLaw,
@@ -53,6 +52,7 @@ from depmax.dependence._nulls.rare import (
     pvalue_of_counts,
     sequential_pvalue,
 )
+from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS
 from depmax.dependence._terms import Terms
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from depmax._threads import each_column, map_threads, one_blas_thread
-from depmax.data.checks import Missing, constant_columns, has_missing
+from depmax.data.checks import Missing, constant_columns
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
-from depmax.dependence._nulls.laplace_column import LaplaceColumn
-from depmax.dependence._nulls.screening_target import GappedTarget, ScreeningTarget, shrinkage
+from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._nulls.weighted import WeighedTarget
-from depmax.dependence._terms import cosine, terms
-from depmax.dependence.exchange import Exchange, as_exchange
+from depmax.dependence._terms import cosine
+from depmax.dependence.exchange import as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
-from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import one_dimensional, standardized
@@ -49,14 +46,9 @@ def column_hsic(
     """
     exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
-    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
+    prepared = ScreeningTarget.of(target, TOLERANCE, exchange, plan)
     recipe = column_kernel(kernel)
-    score = prepared.score_and_effect if with_effects else prepared.score
-
-    def scored(column: np.ndarray, position: int) -> tuple[float, ...]:
-        return tuple(score(_kernel_of(position, recipe, categories), column, True))
-
-    found = each_column(X, scored, n_jobs)
+    found = prepared.screen(X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
 
@@ -165,13 +157,11 @@ def _biased(
     else:
         target = ScreeningTarget.of(side, TOLERANCE)
         constant = constant_columns(question.X, missing)
-        recipe = column_kernel(question.options.kernel)
-        of_column = _biased_with_gaps if has_missing(question.X) else _biased_column
-        seen = _seen_by(question.X, target, missing)
+        recipe, level = column_kernel(question.options.kernel), missing == "level"
 
         def of_rows(column: np.ndarray, position: int) -> tuple[float, float]:
             own = _kernel_of(position, recipe, question.categories)
-            return of_column(own, column, seen, with_own)
+            return target.biased(own, column, level, with_own=with_own)
 
         found = each_column(question.X, of_rows, n_jobs)
         psi = target.coordinates.psi
@@ -196,39 +186,6 @@ def _each_counted(
         return map_threads(scored, range(len(screening.columns)), question.options.n_jobs)
 
 
-def _biased_column(
-    recipe: Any, column: np.ndarray, target: ScreeningTarget, with_own: bool
-) -> tuple[float, float]:
-    """By the recursion over the sorted column where its kernel has one, else by tiles."""
-    rows = column[:, np.newaxis]
-    choose = partial(most_dependent, target.side, warn=False)
-    if recipe.capabilities.telescopes:
-        width = None if recipe.policy == "median" else recipe.resolve(rows, choose).bandwidth
-        ordered = LaplaceColumn.of(column, width)
-        cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
-        return cross, _own_hsic(ordered) if with_own else 0.0
-    side = Sample(recipe.resolve(rows, choose), rows)
-    cross = terms(side, target.side, unbiased=False).hsic()
-    return cross, terms(side, side, unbiased=False).hsic() if with_own else 0.0
-
-
-def _biased_with_gaps(
-    recipe: Any, column: np.ndarray, target: GappedTarget, with_own: bool
-) -> tuple[float, float]:
-    """HSIC₀ of the rows with a value, shrunk, and of the gaps if they are values of their own."""
-    gaps = np.isnan(column)
-    if not gaps.any():
-        return _biased_column(recipe, column, target.whole, with_own)
-    part, found, more = target.beside(~gaps), (0.0, 0.0), (0.0, 0.0)
-    if part is not None:
-        found = _biased_column(recipe, column[~gaps], part, with_own)
-    if target.level:
-        more = _biased_column(Delta(), gaps.astype(np.float64), target.whole, with_own)
-    less = shrinkage(int(np.sum(~gaps)), len(column), unbiased=False)
-    # the images of values and of gaps are orthogonal: what they share with the target adds up
-    return less * found[0] + more[0], less * found[1] + more[1]
-
-
 def column_kernel(kernel: KernelLike) -> Kernel:
     """Recipe for the kernel of a single column of numbers."""
     recipe = as_kernel(kernel)
@@ -242,28 +199,3 @@ def column_kernel(kernel: KernelLike) -> Kernel:
 
 def _kernel_of(position: int, recipe: Kernel, categories: Categories | None) -> Kernel:
     return Delta() if position in (categories or {}) else recipe
-
-
-def _seen_by(
-    X: Any,
-    target: ScreeningTarget,
-    missing: Missing,
-    exchange: Exchange | None = None,
-    side: Sample | None = None,
-) -> Any:
-    """The target for the columns of X, of which some may have missing cells."""
-    if not has_missing(X):
-        return target
-    return GappedTarget(target, missing == "level", exchange, None if side is None else side.rows)
-
-
-def _own_hsic(column: LaplaceColumn) -> float:
-    """HSIC₀ of a column with itself, ‖HKH‖²/(m-1)², by the recursion."""
-    from depmax.dependence._nulls._laplace_loop import own_sums  # numba, where it is needed
-
-    m = len(column.order)
-    rows, squares, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
-    own_sums(column.decays, rows, squares, image, np.empty(2))
-    sums = rows + 1.0  # K1
-    norm = squares.sum() + m - 2.0 / m * (sums @ sums) + (sums.sum() / m) ** 2
-    return float(norm) / (m - 1) ** 2
