@@ -131,7 +131,7 @@ class Form:
     """
 
     factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
-    weights: Any = None  # w, shape (m,): an array, RowValues or OfLengths
+    diagonal: Any = None  # w, shape (m,): an array, RowValues or OfLengths
     penalties: tuple[Operator, ...] = ()  # whose sum is N
 
     @property
@@ -150,23 +150,23 @@ class Form:
         ``rows`` is a slice of samples in memory, or a block of those that are read.
         """
         psi = values_at(self.factor, phi, rows)
-        weights = self.weights
-        if weights is not None:
-            weights = weights(psi) if callable(weights) else values_at(weights, phi, rows)
-        return Aligned(phi, psi, weights)
+        diagonal = self.diagonal
+        if diagonal is not None:
+            diagonal = diagonal(psi) if callable(diagonal) else values_at(diagonal, phi, rows)
+        return Aligned(phi, psi, diagonal)
 
     def held(self) -> Form:
         """The same form with Ψ and w in memory, for values at all samples at once."""
-        factor, weights = as_array(self.factor), self.weights
-        if weights is not None:
-            weights = weights(factor) if callable(weights) else as_array(weights)
-        return replace(self, factor=factor, weights=weights)
+        factor, diagonal = as_array(self.factor), self.diagonal
+        if diagonal is not None:
+            diagonal = diagonal(factor) if callable(diagonal) else as_array(diagonal)
+        return replace(self, factor=factor, diagonal=diagonal)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M times columns of values on the samples, of shape (m, k); of a form that is held."""
         images: np.ndarray = self.factor @ (self.factor.T @ values)
-        if self.weights is not None:
-            images -= self.weights[:, np.newaxis] * values
+        if self.diagonal is not None:
+            images -= self.diagonal[:, np.newaxis] * values
         for penalty in self.penalties:
             images -= penalty(values)
         return images
@@ -180,14 +180,14 @@ class Form:
         held = self.held()
         factor = np.zeros((len(labelled), self.width))
         factor[labelled] = held.factor
-        weights = () if held.weights is None else (OfLabelled(labelled, held.weights),)
-        return Form(factor, penalties=weights)
+        penalties = () if held.diagonal is None else (OfLabelled(labelled, held.diagonal),)
+        return Form(factor, penalties=penalties)
 
     def times(self, rate: float) -> Form:
         """The form multiplied by a number; of a form that is held."""
-        weights = None if self.weights is None else rate * self.weights
+        diagonal = None if self.diagonal is None else rate * self.diagonal
         penalties = tuple((lambda values, own=own: rate * own(values)) for own in self.penalties)
-        return Form(np.sqrt(rate) * self.factor, weights, penalties)
+        return Form(np.sqrt(rate) * self.factor, diagonal, penalties)
 
     def less(self, penalty: Operator) -> Form:
         """The form less an operator."""
@@ -196,20 +196,20 @@ class Form:
     @property
     def is_low_rank(self) -> bool:
         """Whether M = ΨΨᵀ."""
-        return self.weights is None and not self.penalties
+        return self.diagonal is None and not self.penalties
 
 
 @dataclass(frozen=True)
 class OfLabelled:
-    """Weights times values at the labelled samples, measured from their mean; zero at others."""
+    """A diagonal times values at the labelled samples, measured from their mean; zero at others."""
 
     labelled: np.ndarray  # which samples are, shape (m,)
-    weights: np.ndarray  # of these, shape (n_labelled,)
+    diagonal: np.ndarray  # of these, shape (n_labelled,)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Of shape (m, k)."""
         known = values[self.labelled]
-        known = self.weights[:, np.newaxis] * (known - known.mean(axis=0))
+        known = self.diagonal[:, np.newaxis] * (known - known.mean(axis=0))
         images = np.zeros_like(values)
         images[self.labelled] = known - known.mean(axis=0)
         return images
@@ -275,7 +275,7 @@ def hsic_form(factor: Factor, *, unbiased: bool, weight: np.ndarray | None = Non
     factor : ndarray of shape (m, r), or values that are made block by block
         Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
     unbiased : bool
-        HSIC₁, or HSIC₀, for which there are no weights.
+        HSIC₁, or HSIC₀, which has no diagonal.
     weight : ndarray of shape (m,), optional
         How many samples each stands for; the space of Φ must have the same.
 

@@ -208,12 +208,12 @@ class Aligned:
 
     phi: Any  # shape (n, D), dense or sparse
     psi: Any  # shape (n, E), dense or sparse
-    weights: np.ndarray | None = None  # w, shape (n,)
+    diagonal: np.ndarray | None = None  # of the form that is asked for, shape (n,)
     weight: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
 
     def part(self, rows: slice) -> Aligned:
         """Some of the rows."""
-        beside = (self.weights, self.weight)
+        beside = (self.diagonal, self.weight)
         own = (None if values is None else values[rows] for values in beside)
         return Aligned(self.phi[rows], self.psi[rows], *own)
 
@@ -228,7 +228,7 @@ class Summation:
     origin_x, origin_y : ndarray of shape (D,) and (E,)
         Zero for sparse rows.
     scatter, norms : bool
-        Whether these pieces are asked for; weighted ones are there where chunks bring weights.
+        Whether these pieces are asked for; weighted ones are there where chunks bring a diagonal.
     """
 
     def __init__(
@@ -272,8 +272,8 @@ class Summation:
             self._cubes += phi.T @ (weight * squared_lengths(phi))
         if self._norms is not None:
             self._norms += norms_of(phi, psi, rows.weight)
-        if rows.weights is not None:
-            self._weighted = self._of_phi(self._weighted, phi, weight * rows.weights)
+        if rows.diagonal is not None:
+            self._weighted = self._of_phi(self._weighted, phi, weight * rows.diagonal)
         self._add_products(phi, psi, rows.weight)
 
     def result(self) -> RowSums:

@@ -11,7 +11,15 @@ from scipy import sparse
 
 from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
+from depmax.algebra.row_sums import (
+    Aligned,
+    RowSums,
+    chunks_of,
+    dense,
+    norms_about,
+    squared_lengths,
+    sum_rows,
+)
 from depmax.algebra.targets import BlockImages, SumBlocks
 from depmax.data.chunks import add_up
 from depmax.data.sample import Sample, in_double
@@ -230,6 +238,15 @@ class Space:
         return self._sums.cubes
 
     @property
+    def squares(self) -> np.ndarray:
+        """‖φ‖² of every sample, of shape (m,)."""
+        from_samples, from_sums = self._subtracted()
+        values = np.empty(self.n_samples)
+        for rows, phi in self._chunks(from_samples):
+            values[rows] = squared_lengths(phi) - 2.0 * (phi @ from_sums) + from_sums @ from_sums
+        return values
+
+    @property
     def covariance(self) -> np.ndarray:
         """S/m of shape (s, s), m being the number of samples that these stand for."""
         return self.scatter / self.total
@@ -272,7 +289,7 @@ class Space:
 
     def weighted_scatter(self, weights: Any) -> np.ndarray:
         """Φᵀdiag(w)Φ of shape (s, s)."""
-        moments = self.moments(replace(self._no_form, weights=weights))
+        moments = self.moments(replace(self._no_form, diagonal=weights))
         assert moments.weighted is not None
         return moments.weighted
 
