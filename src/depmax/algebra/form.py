@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,83 +21,57 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 # --- values at the samples ------------------------------------------------------------------------
 @dataclass(frozen=True)
-class RowValues:
-    """Values at all rows, a function of a part of the rows and its coordinates.
+class CentredValues:
+    """Values at all rows with columns of mean zero, made a part of the rows at a time.
 
-    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
-    columns, and ``beside`` gives the values of a part.
+    Stands where an array of the values would: it can be scaled, subtracted and split into columns,
+    and ``beside`` gives the values of a part.
     """
 
     make: Callable[[Any, Any], np.ndarray]  # from φ and the part
     shape: tuple[int, ...]
     slope: float = 1.0
-    shift: float = 0.0
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r), where it is asked for
     #: Ask numpy's numbers to leave products with them to this class.
     __array_ufunc__ = None
+
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        return float(np.trace(gram_of(self)))
 
     def beside(self, phi: Any, part: Part) -> np.ndarray:
         """Values at the rows of a part."""
         values = self.make(phi, part)
-        values = values if self.slope == 1.0 else self.slope * values
-        return values if self.shift == 0.0 else values + self.shift
+        return values if self.slope == 1.0 else self.slope * values
 
     def array(self) -> np.ndarray:
         """All values that do not depend on φ, of rows in memory."""
         return self.beside(None, slice(0, self.shape[0]))
 
-    def column(self, number: int) -> RowValues:
+    def column(self, number: int) -> CentredValues:
         """One column, of shape (m,)."""
-        return RowValues(_Column(self, number), self.shape[:1])
-
-    def __mul__(self, factor: float) -> RowValues:
-        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: float) -> RowValues:
-        return self * (1.0 / float(divisor))
-
-    def __sub__(self, other: Any) -> RowValues:
-        if isinstance(other, RowValues):
-            return RowValues(_Difference(self, other), self.shape)
-        return replace(self, shift=self.shift - float(other))
-
-
-@dataclass(frozen=True)
-class _Column:
-    values: RowValues
-    number: int
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.values.beside(phi, part)[:, self.number]
-
-
-@dataclass(frozen=True)
-class _Difference:
-    left: RowValues
-    right: RowValues
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.left.beside(phi, part) - self.right.beside(phi, part)
-
-
-@dataclass(frozen=True)
-class CentredValues(RowValues):
-    """Values with columns of mean zero, and their inner products."""
-
-    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
-
-    @property
-    def total(self) -> float:
-        """Σ‖ψ‖²."""
-        assert self.gram is not None
-        return float(np.trace(self.gram))
+        return CentredValues(partial(_column, self, number), self.shape[:1])
 
     def __mul__(self, factor: float) -> CentredValues:
-        assert self.gram is not None
-        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
+        gram = None if self.gram is None else self.gram * float(factor) ** 2
+        return replace(self, slope=self.slope * float(factor), gram=gram)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> CentredValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: CentredValues) -> CentredValues:
+        return CentredValues(partial(_difference, self, other), self.shape)
+
+
+def _column(values: CentredValues, number: int, phi: Any, part: Part) -> np.ndarray:
+    return values.beside(phi, part)[:, number]
+
+
+def _difference(left: CentredValues, right: CentredValues, phi: Any, part: Part) -> np.ndarray:
+    return left.beside(phi, part) - right.beside(phi, part)
 
 
 @dataclass(frozen=True)
@@ -113,8 +88,6 @@ class FeaturesOfPart:
 
 
 #: Values at the samples: an array, or what makes those of a part of the samples.
-Values = np.ndarray | RowValues
-#: Values with columns of mean zero.
 Factor = np.ndarray | CentredValues
 
 
@@ -131,7 +104,7 @@ class Form:
     """
 
     factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
-    diagonal: Any = None  # w, shape (m,): an array, RowValues or OfLengths
+    diagonal: Any = None  # w, shape (m,): an array, CentredValues or OfLengths
     penalties: tuple[Operator, ...] = ()  # whose sum is N
 
     @property
@@ -227,12 +200,12 @@ class OfLengths:
         return self.slope * np.einsum("ij,ij->i", psi, psi) + self.shift
 
 
-def values_at(values: Values, phi: Any, rows: Any) -> np.ndarray:
+def values_at(values: Factor, phi: Any, rows: Any) -> np.ndarray:
     """Values at some samples."""
     return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
 
 
-def as_array(values: Values) -> np.ndarray:
+def as_array(values: Factor) -> np.ndarray:
     """Values at all samples, in memory."""
     return values if isinstance(values, np.ndarray) else values.array()
 
@@ -245,7 +218,7 @@ def square_of(factor: Factor, weight: np.ndarray | None = None) -> float:
     return float(squares.sum() if weight is None else weight @ squares)
 
 
-def columns_of(values: Values) -> list[Values]:
+def columns_of(values: Factor) -> list[Factor]:
     """The columns of values at the samples."""
     if isinstance(values, np.ndarray):
         return list(values.T)

@@ -137,7 +137,7 @@ class RowSums:
         if not (a.any() or b.any()):
             return self
         sum_x = self.sum_x - self.weight * a
-        scatter, cubes = self.scatter, self.cubes
+        scatter, cubes, weighted = self.scatter, self.cubes, self.weighted
         if scatter is not None:
             half = np.outer(a, (self.sum_x + sum_x) / 2)
             moved = scatter - half - half.T
@@ -154,7 +154,7 @@ class RowSums:
             scatter=scatter,
             cubes=cubes,
             norms=None if self.norms is None else self._norms_about(self.norms, a, b),
-            weighted=_of_phi_about(self.weighted, origin_x),
+            weighted=None if weighted is None else weighted.about(origin_x, weighted.origin_y),
         )
 
     def _norms_about(self, norms: Norms, a: np.ndarray, b: np.ndarray) -> Norms:
@@ -196,10 +196,6 @@ Piece = TypeVar("Piece", np.ndarray, Norms, RowSums)
 def _both(left: Piece | None, right: Piece | None) -> Piece | None:
     """The sum of two pieces that are both there."""
     return None if left is None or right is None else left + right
-
-
-def _of_phi_about(sums: RowSums | None, origin: np.ndarray) -> RowSums | None:
-    return None if sums is None else sums.about(origin, sums.origin_y)
 
 
 @dataclass(frozen=True)

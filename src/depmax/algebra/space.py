@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,15 +54,9 @@ def _no_values(phi: Any, part: Any) -> np.ndarray:
     return np.zeros((phi.shape[0], 0))
 
 
-@dataclass(frozen=True)
-class _OfParts:
+def _of_parts(images: Callable[[Any], Any], work: Callable[..., Any], parts: Iterator[Any]) -> Any:
     """Work on the coordinates of parts of the samples, added up."""
-
-    images: Callable[[Any], Any]
-    work: Callable[[Any, Any], Any]
-
-    def __call__(self, parts: Iterator[Any]) -> Any:
-        return add_up(self.work(self.images(part), part) for part in parts)
+    return add_up(work(images(part), part) for part in parts)
 
 
 class Space:
@@ -182,12 +177,7 @@ class Space:
 
     @classmethod
     def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
-        """Space of the features of a sample before their last product, that with ``mixing``.
-
-        Many kernel values of rows in float32 are computed and multiplied in single precision and
-        summed over chunks of rows in double precision, unless features of some rows tell that
-        more than their fifth digit would change: a last product may blow rounding errors up.
-        """
+        """Space of the features of a sample before their last product, that with ``mixing``."""
         if sample.is_streamed:
             images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
             return cls.of_blocks(images, sample, len(mixing))
@@ -323,7 +313,7 @@ class Space:
 
     def summed(self, work: Callable[[Any, Any], Any]) -> Any:
         """Sum of what ``work`` makes of the coordinates of every part of the samples, and it."""
-        visit = _OfParts(self._block, work)
+        visit = partial(_of_parts, self._block, work)
         return visit(iter(self._slices)) if self._stream is None else self._stream.total(visit)
 
     def taken(self, indices: np.ndarray) -> tuple[Any, Any]:

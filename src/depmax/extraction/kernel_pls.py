@@ -33,7 +33,7 @@ FEATURES_PER_COMPONENT = 64
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
 EXHAUSTED_SQUARE = 1e-14
-#: Roundings of sums in single precision that count as nothing, where these exceed the above.
+#: Roundings of sums that count as nothing, where these exceed the above.
 NOISE = 8.0
 #: Features up to which products with S are left to one thread.
 SMALL = 1000
@@ -100,10 +100,6 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
     If there are few columns (or features of a map), everything follows from XᵀX and XᵀY, with one
     pass over the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
-
-    If rows are in float32 and there are four million or more kernel values with the landmarks of a
-    map, they are computed in single precision and summed in double precision, provided that this
-    changes the features of a sample of rows by less than 1e-5 of their length.
 
     References
     ----------
