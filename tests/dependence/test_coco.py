@@ -1,6 +1,5 @@
 """Constrained covariance against the dense eigenproblem."""
 
-import importlib
 from functools import partial
 
 import numpy as np
@@ -12,13 +11,11 @@ from depmax.dependence.coco import coco
 from depmax.dependence.hsic import hsic
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear
 
-module = importlib.import_module("depmax.dependence.coco")
-
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
-    monkeypatch.setattr(module, "GRAM_ROWS", 0)
+    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
 
 
 @pytest.fixture

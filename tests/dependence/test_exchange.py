@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax import Shifts, WholeGroups, WithinGroups, hsic, hsic_test, screen, screen_pairs
 from depmax.data.reading import read_sample, read_target_sample
-from depmax.dependence._nulls import laplace_column
+from depmax.dependence._nulls import sorted_columns
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
@@ -257,17 +257,20 @@ def test_orders_of_a_column_with_the_laplace_kernel(
     places: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compiled sums over many orders at once, against HSIC of the rows in each order."""
-    monkeypatch.setattr(laplace_column, "ORDERED", places)
+    monkeypatch.setattr(sorted_columns, "ORDERED", places)
     rng = np.random.default_rng(1)
     x, Y = np.round(rng.normal(size=24), 1), rng.normal(size=(24, 3))
     plan = WholeGroups(np.repeat(np.arange(8), 3)).plan(24)
-    column = laplace_column.LaplaceColumn.of(x)
-    target = laplace_column.TargetCoordinates.of(Y)
-    total = column.spread()[1]
-    kernels = {"kernel": Laplace(column.bandwidth), "target_kernel": "linear"}
+    column = sorted_columns.SortedColumns.of(x[np.newaxis])
+    target = sorted_columns.TargetCoordinates.of(Y)
+    total = float(column.sums(target)["total"][0])
+    kernels = {"kernel": Laplace(column.widths[0]), "target_kernel": "linear"}
     draws = np.random.default_rng(0), np.random.default_rng(0)
     for found, draw in (
-        (column.exchanged(target, total, plan), lambda: plan.draw(draws[0])),
+        (
+            column.in_orders(target, total, sorted_columns.Drawn(plan.draw, 24)),
+            lambda: plan.draw(draws[0]),
+        ),
         (column.permuted(target, total), lambda: draws[1].permutation(24)),
     ):
         for chunk in islice(found, 2):

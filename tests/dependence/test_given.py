@@ -14,8 +14,8 @@ from depmax import Shifts, WithinGroups, hsic, hsic_test, screen
 from depmax.data import Table
 from depmax.dependence._given.conditional import Conditional
 from depmax.dependence._given.confounders import Confounders, Joint, Scaling
-from depmax.dependence._given.regression import Basis, Regressions
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.regression import Regressions, RidgeBasis
+from depmax.dependence._given.units import RowUnits
 from depmax.dependence._given.waves import Waves
 from depmax.kernels import Gaussian
 
@@ -30,25 +30,25 @@ def _one_cause(rng: np.random.Generator, m: int = 300) -> tuple[np.ndarray, np.n
 
 
 def _regressions(Z: np.ndarray, codes: np.ndarray | None = None) -> Regressions:
-    return Regressions(Confounders.of(Table(Z)), Units(len(Z), codes))
+    return Regressions(Confounders.of(Table(Z)), RowUnits(len(Z), codes))
 
 
 #: Each row by itself, and seven groups of one to seven of 25 rows.
 UNITS = {
-    "rows": Units(25),
-    "groups": Units(25, np.repeat(np.arange(7), [1, 2, 3, 7, 5, 4, 3])),
+    "rows": RowUnits(25),
+    "groups": RowUnits(25, np.repeat(np.arange(7), [1, 2, 3, 7, 5, 4, 3])),
 }
 
 
 # --- regressions ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS.keys())
 def test_leave_one_out_errors_are_those_of_leaving_one_out(
-    units: Units, rng: np.random.Generator
+    units: RowUnits, rng: np.random.Generator
 ) -> None:
     """The closed form against refits, with the features of all rows and the penalty per row."""
     Z, y = rng.normal(size=(25, 2)), rng.normal(size=(25, 1))
     y -= y.mean()
-    basis = Basis.of(Joint(1.5), Z, Z, units)
+    basis = RidgeBasis.of(Joint(1.5), Z, Z, units)
     place = 9 if units.codes is None else 13  # fewer groups allow fewer parameters
     penalty = len(Z) * np.logspace(-7, 1, 17)[place]
     features = np.column_stack([np.ones(25), basis.U * np.sqrt(basis.values)])
@@ -69,7 +69,7 @@ def test_variances_of_residuals_are_those_of_a_penalised_regression(
     Z, y = rng.normal(size=(40, 1)), rng.normal(size=(40, 1))
     codes = rng.integers(0, 22, 40)
     codes[:22] = np.arange(22)
-    smoother, _ = _regressions(Z, codes).best(np.sin(Z) + 0.3 * y)
+    smoother = _regressions(Z, codes).best(np.sin(Z) + 0.3 * y)
     R = smoother.residual(np.eye(40))
     np.testing.assert_allclose(smoother.variances()[:, 0], np.sum(R * R, axis=1), atol=1e-8)
     assert (smoother.variances() < smoother.basis.freedoms[:, [smoother.place]] + 1e-12).all()
@@ -81,7 +81,7 @@ def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.G
     table = Table(rng.normal(size=(80, 2)))
     regressions = _regressions(table.values)
     y = np.sin(table.values[:, [0]]) + 0.1 * rng.normal(size=(80, 1))
-    smoother, _ = regressions.best(y, regressions.directions(y))
+    smoother = regressions.best(y, regressions.directions(y))
     fitted = smoother.curve(y)(regressions.given.values)
     np.testing.assert_allclose(y - fitted, smoother.residual(y), atol=1e-8)
 
@@ -100,7 +100,7 @@ def test_five_confounders_are_learned(shape: Any, rng: np.random.Generator) -> N
     signal = shape(Z)
     y = (signal / signal.std() + 0.5 * rng.normal(size=600))[:, np.newaxis]
     regressions = _regressions(Z)
-    smoother, _ = regressions.best(y, regressions.directions(y))
+    smoother = regressions.best(y, regressions.directions(y))
     assert smoother.error < 1.25 * 0.2  # the noise is a fifth of the variance
 
 
@@ -160,7 +160,7 @@ def test_law_and_signs_agree(rng: np.random.Generator) -> None:
 
 def test_signs_have_the_moments_of_the_law(rng: np.random.Generator) -> None:
     parts = rng.normal(size=(40, 3)), rng.normal(size=(40, 4))
-    conditional = Conditional(0.0, *parts, Units(40))
+    conditional = Conditional(0.0, *parts, RowUnits(40))
     form = conditional.form()
     signs = rng.choice([-1.0, 1.0], size=(40_000, 40))
     totals = np.sum((signs @ form) * signs, axis=1)
@@ -177,7 +177,7 @@ def test_the_largest_of_several_statistics_is_chosen_for_all_signs(
     m, shapes = 30, ((3, 40), (1, 1), (1, 5))
     parts = [(rng.normal(size=(m, p)), rng.normal(size=(m, q))) for p, q in shapes]
     codes = rng.permutation(np.repeat(np.arange(12), [1] * 6 + [4] * 6)) if grouped else None
-    units = Units(m, codes)
+    units = RowUnits(m, codes)
     own = np.arange(m) if codes is None else codes  # the sign of every row
     one, *others = (Conditional(0.0, *part, units) for part in parts)
     totals = [float(np.sum((noise.T @ other) ** 2)) for noise, other in parts]
@@ -444,8 +444,8 @@ def test_a_fast_wave_of_an_unknown_direction_is_found_and_removed(rng: np.random
 @pytest.mark.parametrize("n_confounders", [1, 3, 5])
 def test_noise_follows_no_wave(n_confounders: int, rng: np.random.Generator) -> None:
     """Also where peaks of five dimensions lie between the frequencies that are compared."""
-    waves = Waves.of(rng.normal(size=(200, n_confounders)), Units(200))
-    pvalues = [waves.strongest(rng.normal(size=(200, 1))).pvalue for _ in range(60)]
+    waves = Waves.of(rng.normal(size=(200, n_confounders)), RowUnits(200))
+    pvalues = [waves.strongest(rng.normal(size=(200, 1)))[1] for _ in range(60)]
     assert np.mean(np.array(pvalues) <= 0.05) <= 0.1
 
 

@@ -18,6 +18,7 @@ from tests.one_hot import one_hot
 @pytest.fixture
 def small_tiles(monkeypatch):
     monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from depmax import hsic, hsic_test, resolve, screen
 from depmax.data.sample import Sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
-from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, TargetCoordinates
 from depmax.dependence._nulls.law import spread, u_centred
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
+from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
 
 
@@ -113,28 +113,38 @@ def test_sums_over_levels_are_those_over_all_rows(
     np.testing.assert_allclose(found.leading, whole.leading, rtol=1e-8, atol=1e-10)
 
 
-def test_rare_rows_alone_give_the_statistic() -> None:
+@pytest.mark.parametrize(("kind", "n_rare"), [("numbers", 9), ("ones", 3), ("numbers", 60)])
+def test_permuted_values_are_those_of_columns_in_another_order(kind: str, n_rare: int) -> None:
+    """Also where only the rare rows are permuted; the order of the rows is the one drawn."""
     rng = np.random.default_rng(0)
-    column = LaplaceColumn.of(rare_columns(rng, 100, 9, "numbers", 1)[:, 0])
+    x = rare_columns(rng, 100, n_rare, kind, 1)[:, 0]
     target = TargetCoordinates.of(rng.normal(size=(100, 3)))
-    _, total = column.spread()
-    rare = RareValues.of(column)
-    assert rare.hsic(target, rare.places[np.newaxis])[0] == pytest.approx(
-        column.terms(target, total, unbiased=True).hsic(), rel=1e-9
-    )
+    column = SortedColumns.of(x[np.newaxis])
+    found = next(column.permuted(target, float(column.sums(target)["total"][0])))
+    count = n_rare if n_rare**2 <= 1000 else 100
+    rows = next(iter(target.draws(count)))
+    for value, places in list(zip(found, rows, strict=True))[:20]:
+        moved = np.zeros(100)
+        if count == 100:
+            moved[places] = x
+        else:  # the smallest rare value first
+            moved[places] = np.sort(x[x > 0])
+        gram = u_centred(Laplace(column.widths[0])(moved[:, np.newaxis]))
+        expected = np.sum(gram * (target.psi @ target.psi.T)) / (100 * 97)
+        assert value == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-def test_columns_with_one_rare_value_share_their_permutations() -> None:
-    """Their kernels differ by a factor only: as if each column were permuted by itself."""
+def test_columns_share_their_permutations() -> None:
     rng = np.random.default_rng(0)
     target = TargetCoordinates.of(rng.normal(size=(60, 3)))
-    for count, height in ((3, 1.0), (3, 5.0), (5, 1.0), (1, 2.0)):
-        column = LaplaceColumn.of(height * (rng.permutation(60) < count), bandwidth=2.0)
-        _, total = column.spread()
-        shared = next(column.permuted(target, total))
-        rare, draws = RareValues.of(column), np.random.default_rng(0)
-        rows = np.array([draws.choice(60, count, replace=False) for _ in shared])
-        np.testing.assert_allclose(shared, rare.hsic(target, rows), rtol=1e-9, atol=1e-15)
+    for count, height in ((3, 1.0), (3, 5.0), (5, 1.0)):
+        column = SortedColumns.of((height * (rng.permutation(60) < count))[np.newaxis])
+        values = column.permuted(target, float(column.sums(target)["total"][0]))
+        first, again = next(values), column.permuted(target, 0.0)
+        np.testing.assert_array_equal(first, next(again))
+        draws = np.random.default_rng(0)
+        rows = np.array([draws.choice(60, count, replace=False) for _ in first])
+        np.testing.assert_array_equal(next(iter(target.draws(count))), rows)
     assert set(target.drawn) == {3, 5}
 
 

@@ -7,8 +7,8 @@ from scipy.spatial.distance import pdist
 
 from depmax import hsic, screen
 from depmax.data.reading import read_target_sample
-from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import u_centred
+from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Laplace, Linear
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
@@ -45,12 +45,12 @@ def test_the_stated_tolerance_bounds_the_error() -> None:
 
 @pytest.mark.parametrize("values", [X[:, 0], X[:, 3], np.exp(3 * X[:, 0]), X[:, 0] * 1e-9 + 5.0])
 def test_sorted_recursions_are_exact(values: np.ndarray) -> None:
-    column = LaplaceColumn.of(values)
-    A = u_centred(Laplace(column.bandwidth)(values))
-    found, _ = column.spread()
-    assert found.squares == pytest.approx(np.sum(A**2), rel=1e-8)
-    assert found.cubes == pytest.approx(np.sum(A**3), rel=1e-6)
-    assert found.triangles == pytest.approx(np.trace(A @ A @ A), rel=1e-8)
+    column = SortedColumns.of(values[np.newaxis])
+    A = u_centred(Laplace(column.widths[0])(values))
+    found = column.sums(TargetCoordinates.of(X[:, :2]))
+    assert found["squares"][0] == pytest.approx(np.sum(A**2), rel=1e-8)
+    assert found["cubes"][0] == pytest.approx(np.sum(A**3), rel=1e-6)
+    assert found["triangles"][0] == pytest.approx(np.trace(A @ A @ A), rel=1e-8)
     assert column.leading()[0] == pytest.approx(np.linalg.eigvalsh(A)[-1], rel=1e-8)
 
 
@@ -58,12 +58,13 @@ def test_sorted_recursions_are_exact(values: np.ndarray) -> None:
 def test_bandwidth_is_the_median_distance(m: int, rng: np.random.Generator) -> None:
     values = rng.normal(size=m)
     gaps = np.sort(pdist(values[:, np.newaxis]))
-    assert LaplaceColumn.of(values).bandwidth == pytest.approx(gaps[(len(gaps) - 1) // 2], rel=1e-9)
+    found = SortedColumns.of(values[np.newaxis]).widths[0]
+    assert found == pytest.approx(gaps[(len(gaps) - 1) // 2], rel=1e-9)
 
 
 def test_bandwidth_with_many_duplicates_is_that_of_the_rest() -> None:
     values = np.array([0.0] * 30 + [2.0] * 3)
-    assert LaplaceColumn.of(values).bandwidth == pytest.approx(2.0)
+    assert SortedColumns.of(values[np.newaxis]).widths[0] == pytest.approx(2.0)
 
 
 def test_target_coordinates_drop_what_is_empty(rng: np.random.Generator) -> None:
@@ -189,15 +190,64 @@ def test_effects_are_normalised_unbiased_hsic(
     np.testing.assert_allclose(scaled.effects_high, found.effects_high, rtol=1e-6, atol=1e-9)
 
 
-def test_shares_of_a_sorted_column_equal_those_of_matrices(rng: np.random.Generator) -> None:
+def test_sums_of_a_sorted_column_equal_those_of_matrices(rng: np.random.Generator) -> None:
     column, psi = rng.normal(size=40), rng.normal(size=(40, 2))
     target = TargetCoordinates.of(psi)
-    prepared = LaplaceColumn.of(column, 0.7)
-    cross, own = prepared.shares(target.take(prepared.order))
     a = u_centred(Laplace(0.7)(column[:, np.newaxis]))
     b = u_centred(target.psi @ target.psi.T)
-    np.testing.assert_allclose(cross, (a * b).sum(axis=1)[prepared.order], atol=1e-10)
-    np.testing.assert_allclose(own, (a * a).sum(axis=1)[prepared.order], atol=1e-10)
+    prepared = SortedColumns.of(column[np.newaxis], np.array([0.7]))
+    found = prepared.sums(target, (b * b).sum(axis=1))
+    assert found["cross"][0] == pytest.approx(np.sum(a * b), abs=1e-10)
+    # what every row does to the effect, as in variance.effect_of
+    cross, own_x, own_y = (a * b).sum(axis=1), (a * a).sum(axis=1), (b * b).sum(axis=1)
+    pairs = 40 * 37
+    scale = np.sqrt(own_x.sum() * own_y.sum()) / pairs
+    share = cross.sum() / pairs / scale
+    influence = cross / scale - 0.5 * share * pairs * (own_x / own_x.sum() + own_y / own_y.sum())
+    expected = np.sum((influence - influence.mean()) ** 2)
+    assert found["influence"][0] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("m", [30, 3000])
+def test_columns_are_sorted_with_their_positions(m: int, rng: np.random.Generator) -> None:
+    columns = rng.normal(size=(6, m))
+    columns[1] = np.round(columns[1])
+    columns[2] = 1e9 + columns[2]
+    columns[3] *= 1e-300
+    columns[4] = np.where(rng.random(m) < 0.5, -0.0, 0.0)
+    columns[5, :2] = -1e308, 1e308
+    found = SortedColumns.of(columns, np.ones(6))
+    np.testing.assert_array_equal(found.values, np.sort(columns, axis=1))
+    moved = np.take_along_axis(columns, found.orders, axis=1)
+    np.testing.assert_array_equal(moved, found.values)
+    assert (np.sort(found.orders, axis=1) == np.arange(m)).all()
+
+
+@pytest.mark.parametrize("kind", ["binary", "unbalanced", "numbers"])
+def test_pvalues_of_many_columns_are_those_in_full_where_they_matter(
+    kind: str, rng: np.random.Generator
+) -> None:
+    columns = rng.normal(size=(60, 1300))
+    columns[:, 100:500] = np.where(rng.random((60, 400)) < 0.85, 0.0, columns[:, 100:500])
+    columns[:, 500:600] = rng.integers(0, 2, size=(60, 100))
+    number = rng.normal(size=60)
+    columns[:, :40] += 1.5 * number[:, np.newaxis]
+    y = {"binary": number > 0, "unbalanced": number > 1, "numbers": number}[kind]
+    quick, full = screen(columns, y), screen(columns, y, full=True)
+    same = full.pvalues_adjusted <= 0.25
+    assert same.sum() >= 20
+    np.testing.assert_allclose(quick.pvalues[same], full.pvalues[same], rtol=1e-10)
+    np.testing.assert_allclose(
+        quick.pvalues_adjusted[same], full.pvalues_adjusted[same], rtol=1e-10
+    )
+    np.testing.assert_array_equal(quick.scores, full.scores)
+    assert (quick.pvalues_adjusted[~same] > 0.25).all()
+    few = screen(columns[:, :1000], y)
+    np.testing.assert_array_equal(few.pvalues, full.pvalues[:1000])
+    law = ~same & (quick.pvalues != full.pvalues)
+    law[100:500] = False  # permutations: neither is the larger one for certain
+    assert law.sum() > 50
+    assert (quick.pvalues[law] >= full.pvalues[law]).all()
 
 
 def test_effects_of_equal_and_constant_columns(rng: np.random.Generator) -> None:

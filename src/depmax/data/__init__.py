@@ -11,10 +11,9 @@ from depmax.data.table import (
     read_table,
     require_finite_rows,
 )
-from depmax.data.target import TASKS, Target, TargetKind, Task, read_target
+from depmax.data.target import Target, TargetKind, Task, read_target
 
 __all__ = [
-    "TASKS",
     "Scan",
     "Table",
     "Target",

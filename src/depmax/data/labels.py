@@ -143,6 +143,11 @@ def as_columns(y: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis] if values.ndim == 1 else values
 
 
+def column_of(number: int, y: np.ndarray) -> np.ndarray:
+    """One column of a target, of shape (n,)."""
+    return as_columns(y)[:, number]
+
+
 def as_numbers(array: np.ndarray) -> np.ndarray:
     """Columns of floats, NaN where a value is missing."""
     if array.dtype.kind == "O":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -145,20 +146,15 @@ def _paths(data: Any) -> list[Paths] | None:
         text = fspath(data)
         if not text:
             raise ValueError("data is an empty path: name a file or a folder, such as '.'.")
-        is_pattern = "*" in text and not Path(text).exists()
-        return _matches(text) if is_pattern else [data]
+        if "*" not in text or Path(text).exists():
+            return [data]
+        found = sorted(glob(text, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"No file matches {text!r}.")
+        return list(map(Path, found))
     if isinstance(data, list | tuple) and data and all(isinstance(p, str | PathLike) for p in data):
         return list(data)
     return None
-
-
-def _matches(pattern: str) -> list[Paths]:
-    from glob import glob
-
-    found = sorted(glob(pattern, recursive=True))
-    if not found:
-        raise FileNotFoundError(f"No file matches {pattern!r}.")
-    return list(map(Path, found))
 
 
 def _names(target: Any) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ import numpy as np
 from depmax.data.checks import sample_positions
 from depmax.data.chunks import Chunk, Scan, stacked
 from depmax.data.columns import Columns
-from depmax.data.labels import as_columns, present_target
+from depmax.data.labels import present_target
 
 
 class SampledRowsWarning(UserWarning):
@@ -322,12 +322,6 @@ def refuse_with_streams(owner: str, **options: Any) -> None:
                 f"{owner} with {name}= needs all rows in memory, but X is read a chunk at a time: "
                 f"pass X.compute() if it fits, or a random part of its rows."
             )
-
-
-# --- slices of numbers ----------------------------------------------------------------------------
-def column_of(number: int, y: np.ndarray) -> np.ndarray:
-    """One column of the target, of shape (n,)."""
-    return as_columns(y)[:, number]
 
 
 def sliced(stream: Stream, column: Change, n_slices: int) -> Change:

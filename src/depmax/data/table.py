@@ -183,12 +183,12 @@ def _read(
     return Table(values, names, categories or {})
 
 
-def read_objects(X: Any, name: str = "X") -> np.ndarray:
+def read_objects(X: Any, name: str = "X", owner: str | None = None) -> np.ndarray:
     """Rows that are not vectors: a list, a 1-D array, a one-column frame or a mixed frame.
 
     A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
     """
-    refuse_unreadable(X, name)
+    refuse_unreadable(X, name, owner)
     native = in_narwhals(X, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
         columns = [object_array(series.to_list()) for series in native.iter_columns()]
@@ -293,8 +293,7 @@ def require_finite_rows(
 
 
 def _read_objects(estimator: Any, X: Any) -> np.ndarray:
-    refuse_unreadable(X, "X", type(estimator).__name__)
-    rows = read_objects(X)
+    rows = read_objects(X, owner=type(estimator).__name__)
     if rows.shape[0] == 0:
         raise ValueError("X is empty: found 0 sample(s), at least 1 is needed.")
     return rows

@@ -15,6 +15,7 @@ from depmax.data.labels import (
     Indicators,
     as_columns,
     as_numbers,
+    column_of,
     count_values,
     declared_categories,
     is_mark,
@@ -27,21 +28,19 @@ from depmax.data.labels import (
     target_array,
     warn_of_order,
 )
-from depmax.data.stream import Change, StreamRows, column_of, sliced
+from depmax.data.stream import Change, StreamRows, sliced
 from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
 Task = Literal["auto", "classification", "regression"]
 TASKS = ("auto", "classification", "regression")
-
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
 #: Different values of a target in chunks that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000
 
 
-# --- facts ----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class TargetFacts:
     """What decides the type of a target, and what class weights are made of."""
@@ -153,7 +152,6 @@ class TargetFacts:
             refuse_identifiers(len(self.counts), self.n_rows, n_rows, example, declared=declared)
 
 
-# --- the target -----------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Target:
     """A target, its type, and which rows are labelled, in memory or read a chunk at a time."""
@@ -253,9 +251,9 @@ class Target:
             two = len(self.classes) == 2
             return self.view(Indicators(self.classes, signs=two), 1 if two else len(self.classes))
         vectors = self.view(as_columns, self.n_columns)
-        if not self.is_streamed:
-            return vectors
-        return replace(vectors, moments=self.values.stream.numbers.moments)
+        if self.is_streamed:
+            vectors = replace(vectors, moments=self.values.stream.numbers.moments)
+        return vectors
 
     def view(self, change: Change, width: int | None) -> Any:
         """A function of the target, with so many columns; of labels where ``width`` is None."""
@@ -303,8 +301,7 @@ def read_target(
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
-    rules: dict[str, Any]
-    rules = {"semi": semi, "whole_classes": whole_classes, "task": task, "is_part": is_part}
+    rules: Any = {"semi": semi, "whole_classes": whole_classes, "task": task, "is_part": is_part}
     if isinstance(y, StreamRows):
         return _in_chunks(y, **rules)
     refuse_unreadable(y, "y")

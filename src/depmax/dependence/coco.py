@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,19 +11,15 @@ from scipy import linalg, sparse
 from depmax.data.checks import require_samples
 from depmax.data.sample import Sample
 from depmax.dependence import _terms
-from depmax.dependence._terms import is_constant
+from depmax.dependence._terms import Product, is_constant, product_with
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 
-#: Up to so many rows a Gram matrix is kept between products, beyond its tiles are recomputed.
-GRAM_ROWS = 2048
 #: Steps of the iteration that are usual.
 STEPS = 10
 #: Residual of the largest Ritz pair, relative to its value, at which the iteration stops. The
 #: error of the value is of the order of its square.
 TOLERANCE = 1e-9
-
-Product = Callable[[np.ndarray], np.ndarray]
 
 
 def coco(
@@ -141,15 +135,7 @@ def _centred_product(side: Sample) -> Product:
     """
     weight = np.ones(side.n_samples) if side.weight is None else side.weight
     roots, shares = np.sqrt(weight), weight / weight.sum()
-    if side.is_narrow:
-        phi = side.coordinates(slice(None))
-        if not sparse.issparse(phi):  # sparse ones stay sparse
-            phi = side.centred_coordinates()
-        times: Product = lambda vector: phi @ (phi.T @ vector)  # noqa: E731  (one of three routes)
-    elif side.n_samples <= GRAM_ROWS:
-        times = side.gram().__matmul__
-    else:
-        times = partial(_times_tiles, side)
+    times = product_with(side if sparse.issparse(side.rows) else side.near_origin())
 
     def product(vector: np.ndarray) -> np.ndarray:
         counted = roots * vector
@@ -157,15 +143,4 @@ def _centred_product(side: Sample) -> Product:
         centred: np.ndarray = roots * (image - shares @ image)
         return centred
 
-    return product
-
-
-def _times_tiles(side: Sample, vector: np.ndarray) -> np.ndarray:
-    """Kv from the tiles of K on and above the diagonal."""
-    product = np.zeros_like(vector)
-    for rows, columns in _terms.tile_pairs(side.n_samples):
-        values = side.tile(rows, columns)
-        product[rows] += values @ vector[columns]
-        if rows is not columns:
-            product[columns] += values.T @ vector[rows]
     return product

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from depmax.data import read_table
 from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.sample import Sample
 from depmax.dependence import _terms
 from depmax.dependence._terms import cosine
+from depmax.dependence.resolve import require_numbers
 from depmax.kernels import KernelLike, as_kernel
 
 
@@ -76,12 +78,9 @@ def _scalars(values: Any, name: str) -> np.ndarray:
             f"Correntropy compares two scalars, but {name} has {table.values.shape[1]} columns: "
             "pass one column, or use hsic for vectors."
         )
-    if table.categories:
-        raise TypeError(f"Correntropy compares numbers, but {name} is categorical.")
-    column: np.ndarray = (
-        table.values if not hasattr(table.values, "toarray") else (table.values.toarray())
-    )
-    return column
+    require_numbers(table, "correntropy", name)
+    column: Any = table.values
+    return np.asarray(column.toarray() if sparse.issparse(column) else column)
 
 
 def _centred(a: Sample, b: Sample) -> float:

@@ -11,7 +11,7 @@ from scipy import linalg
 from depmax.data import read_table, read_target
 from depmax.data.checks import require_equal_length, require_samples
 from depmax.data.reading import read_sample
-from depmax.dependence.resolve import weighted_rows
+from depmax.dependence.resolve import require_numbers, weighted_rows
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.
@@ -110,13 +110,7 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     """
     weight, X, _ = weighted_rows(sample_weight, X)
     table = read_table(X)
-    if table.categories:
-        column = min(table.categories)
-        name = table.names[column] if table.names else column
-        raise TypeError(
-            f"total_correlation compares numbers, but column {name!r} of X is categorical: drop "
-            "it, or encode it as numbers."
-        )
+    require_numbers(table, "total_correlation")
     values = table.values.toarray() if hasattr(table.values, "toarray") else table.values
     n_samples = len(values) if weight is None else float(weight.sum())
     require_samples(n_samples, unbiased=False)

@@ -10,6 +10,7 @@ from scipy import sparse
 from depmax._threads import chunk_rows, slices
 from depmax.data import read_table
 from depmax.data.checks import warn_of_scales
+from depmax.dependence.resolve import require_numbers
 from depmax.kernels import Distance
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.
@@ -159,13 +160,7 @@ def _neighbour_distances(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
 
 def _distinct_rows(X: Any) -> np.ndarray:
     table = read_table(X)
-    if table.categories:
-        column = min(table.categories)
-        name = table.names[column] if table.names else column
-        raise TypeError(
-            f"The intrinsic dimension is defined for numbers, but column {name!r} of X is "
-            "categorical: drop it."
-        )
+    require_numbers(table, "intrinsic_dimension")
     if sparse.issparse(table.values):
         raise TypeError(
             "The intrinsic dimension needs dense rows: pass X.toarray(), or the output of "

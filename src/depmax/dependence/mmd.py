@@ -14,9 +14,9 @@ from depmax.data.checks import require_finite_values, warn_of_scales
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, is_precomputed
 from depmax.data.table import numbered_columns, take_columns
-from depmax.dependence import _terms
+from depmax.dependence._terms import product_with, tell_pairs
 from depmax.dependence.resolve import most_dependent, weighted_rows
-from depmax.kernels import KernelLike, Linear, as_kernel
+from depmax.kernels import KernelLike, as_kernel
 
 
 def mmd(
@@ -80,45 +80,20 @@ def mmd(
     """
     side, n_x = _stack(X, Z, kernel, sample_weight, sample_weight_z)
     weight = np.ones(side.n_samples) if side.weight is None else side.weight
-    if side.is_narrow:
-        return _from_coordinates(side, n_x, unbiased)
-    within_x, within_z, between = _block_sums(side, n_x, weight, unbiased)
-    of_x, of_z = float(weight[:n_x].sum()), float(weight[n_x:].sum())
-    pairs_x, pairs_z = (total * (total - 1.0 if unbiased else total) for total in (of_x, of_z))
-    value = within_x / pairs_x + within_z / pairs_z - 2.0 * between / (of_x * of_z)
-    require_finite_values(value)
-    return value if unbiased else max(0.0, value)
-
-
-def _from_coordinates(side: Sample, n_x: int, unbiased: bool) -> float:
-    """‖μ_x - μ_z‖², less E‖φ - μ‖²/n, the variance of a mean, of both if unbiased."""
-    means, spread = [], 0.0
-    for rows in (np.arange(n_x), np.arange(n_x, side.n_samples)):
-        part, one = side.take(rows), Sample(Linear(), np.ones((len(rows), 1)))
-        sums = _terms.row_sums(part, one).centred()
-        assert sums.norms is not None
-        means.append(sums.origin_x)
-        spread += sums.norms.x / (part.total * (part.total - 1.0))
-    value = float(np.sum((means[0] - means[1]) ** 2))
-    return value - spread if unbiased else value
-
-
-def _block_sums(
-    side: Sample, n_x: int, weight: np.ndarray, unbiased: bool
-) -> tuple[float, float, float]:
-    """Sum the kernel within X, within Z and between them, over tiles."""
-    member = np.zeros((side.n_samples, 2))
-    member[:n_x, 0] = weight[:n_x]
-    member[n_x:, 1] = weight[n_x:]
-    total = np.zeros((2, 2))
-    _terms.tell_pairs(side.n_samples)
-    for rows, columns in _terms.tile_pairs(side.n_samples):
-        values = side.tile(rows, columns)
-        if rows is columns and unbiased:
-            values[np.diag_indices_from(values)] *= 1.0 - 1.0 / weight[rows]  # w(w - 1) pairs
-        part = member[rows].T @ values @ member[columns]
-        total += part if rows is columns else part + part.T
-    return float(total[0, 0]), float(total[1, 1]), float(total[0, 1])
+    counts = np.array([weight[:n_x].sum(), weight[n_x:].sum()])
+    shares = np.zeros((side.n_samples, 2))  # of every row in the mean of its sample
+    shares[:n_x, 0], shares[n_x:, 1] = weight[:n_x] / counts[0], weight[n_x:] / counts[1]
+    contrast = shares[:, 0] - shares[:, 1]
+    side = side if sparse.issparse(side.rows) else side.near_origin()
+    if not side.is_narrow:
+        tell_pairs(side.n_samples)
+    images = product_with(side, once=True)(np.column_stack([contrast, shares]))
+    value = float(require_finite_values(contrast @ images[:, 0]))  # ‖μ_x - μ_z‖²
+    if not unbiased:
+        return max(0.0, value)
+    # E‖φ - μ‖² of each sample: what is left of it in a mean of n is not distance
+    spread = side.diag() @ shares - np.einsum("ij,ij->j", shares, images[:, 1:])
+    return value - float(np.sum(spread / (counts - 1.0)))
 
 
 def _stack(

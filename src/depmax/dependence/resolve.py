@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax.data import Table
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import aligned, read_sample, read_target_sample
 from depmax.data.sample import Sample, weigh
@@ -134,6 +135,17 @@ def read_pair(
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), weight=weight)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
+
+
+def require_numbers(table: Table, owner: str, name: str = "X") -> None:
+    """Refuse categories, for measures that compare numbers only."""
+    if table.categories:
+        column = min(table.categories)
+        label = table.names[column] if table.names else column
+        raise TypeError(
+            f"{owner} compares numbers, but column {label!r} of {name} is categorical: drop it, or "
+            "encode it as numbers."
+        )
 
 
 def weighted_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from depmax import _limits
 from depmax._extras import library_of, make_frame
 from depmax.data import Table, read_table, read_target
 from depmax.data.checks import require_samples
@@ -25,7 +26,7 @@ from depmax.dependence._pairs.ranking import (
     flipped_pvalues,
     permutation_pvalues,
 )
-from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
+from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
 from depmax.kernels import KernelLike
 
@@ -36,6 +37,8 @@ MANY, LESSER = 1_000_000, 0.01
 #: Pairs are confirmed by permutations if their adjusted p-value is below the level, but at most
 #: the first so many.
 LEVEL, MAX_CONFIRMED = 0.05, 1000
+#: What to do about many columns.
+FEWER = "Pass fewer columns, such as the best of depmax.screen(X, y)."
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,6 @@ class PairScreening:
     n_tested: int  # number of all pairs
     n_directions: int  # directions of the target
     main_effects: tuple[int, ...]  # columns with significant effects of their own
-    matrix: np.ndarray | None = None  # scores of all pairs, if asked for
     _library: str | None = field(default=None, repr=False)
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -73,8 +75,6 @@ def screen_pairs(
     *,
     n_pairs: int = 1000,
     target_kernel: KernelLike | Literal["auto"] = "auto",
-    transform: Transform = "normal_scores",
-    full: bool = False,
     n_permutations: int = 999,
     groups: Any = None,
     random_state: Any = None,
@@ -84,8 +84,9 @@ def screen_pairs(
 
     The score of a pair is the partial correlation of the target with the product of both columns,
     given both columns and their squares. All pairs are scored by matrix products, a tile at a
-    time, and the best are kept: 1,000 columns with 1,000 rows take about a second, and memory
-    grows with the data, not with the number of pairs.
+    time, and the best are kept: 1,000 columns with 1,000 rows take about a second, 20,000
+    columns with 100 rows about ten, and memory grows with the data, not with the number of pairs.
+    A warning says beforehand if it takes more than a minute.
 
     Parameters
     ----------
@@ -97,11 +98,6 @@ def screen_pairs(
     target_kernel : kernel, name or "auto", default="auto"
         "auto" depends on the type of y: see Notes. A kernel is represented by its nine leading
         directions.
-    transform : {"normal_scores", "clip"}, default="normal_scores"
-        How to tame heavy tails, whose products make p-values worthless: ranks turned into normal
-        quantiles, or columns clipped at three robust standard deviations.
-    full : bool, default=False
-        Whether to return the scores of all pairs as a matrix as well (8 n_features² bytes).
     n_permutations : int, default=999
         Permutations that confirm the significant pairs; 0 for none.
     groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
@@ -115,7 +111,7 @@ def screen_pairs(
     -------
     PairScreening
         ``pairs``, ``scores``, ``pvalues``, ``pvalues_adjusted`` (Benjamini-Hochberg over all
-        pairs), ``matrix`` if requested, ``to_frame()``.
+        pairs), ``to_frame()``.
 
     See Also
     --------
@@ -123,7 +119,8 @@ def screen_pairs(
 
     Notes
     -----
-    *Score.* With p the standardised column, z = p_i p_j, and z̃ the residual of z after regression
+    *Score.* With p the normal scores of the ranks of a column (products of heavy tails would make
+    p-values worthless), standardised, z = p_i p_j, and z̃ the residual of z after regression
     on 1, p_i, p_i², p_j, p_j², the score is (Σ z̃t)² / max(Σ z̃²t², Σ z̃² Σ t²/m) / m for each
     direction t of the target, summed over the directions. The first variance allows the spread of t
     to depend on the columns; the second, the classical one, keeps a few rows that agree by chance
@@ -173,22 +170,15 @@ def screen_pairs(
     >>> found.pairs[0].tolist(), bool(found.pvalues_adjusted[0] < 1e-6)
     ([3, 8], True)
     """
-    _check_parameters(n_pairs, transform, n_permutations)
+    for name, value, fewest in (("n_pairs", n_pairs, 1), ("n_permutations", n_permutations, 0)):
+        if value < fewest:
+            raise ValueError(f"{name} must be at least {fewest}, got {value}.")
     table = _read(X)
     if groups is None and isinstance(target_kernel, str) and target_kernel == "auto":
         target = read_target(y)
         warn_of_neighbours(table.values, target.values, table.categories)
     found = screen_table(
-        table,
-        y,
-        n_pairs,
-        target_kernel,
-        transform,
-        full,
-        n_permutations,
-        groups,
-        random_state,
-        n_jobs,
+        table, y, n_pairs, target_kernel, n_permutations, groups, random_state, n_jobs
     )
     return replace(found, _library=library_of(X))
 
@@ -198,8 +188,6 @@ def screen_table(
     y: Any,
     n_pairs: int = 1000,
     target_kernel: KernelLike | Literal["auto"] = "auto",
-    transform: Transform = "normal_scores",
-    full: bool = False,
     n_permutations: int = 999,
     groups: Any = None,
     random_state: Any = None,
@@ -208,7 +196,7 @@ def screen_table(
     """``screen_pairs`` of a table that is already read."""
     m, d = table.values.shape
     levels = Levels.of(table.values, table.categories)
-    bases = ColumnBases.of(levels.values, transform)
+    bases = ColumnBases.of(levels.values)
     effects = MainEffects.of(bases)
     target = PairTarget.of(y, target_kernel, effects)
     exchange = None if groups is None else as_exchange(groups)
@@ -219,14 +207,16 @@ def screen_table(
         target = target.within(exchange.units(m))
     law = Law(m, len(target.directions))
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
-    matrix = np.zeros((d, d)) if full else None
     pair_scores = PairScores(bases, target, units)
-    is_plain = not units and not full and levels.n_columns == bases.n_features
+    is_plain = not units and levels.n_columns == bases.n_features
     limit = law.least(LESSER) if is_plain and d * (d - 1) // 2 >= MANY else None
-    _score_all(pair_scores, levels, law, best, matrix, n_jobs, limit)
+    _limits.warn_if_long(
+        f"Scoring all pairs of {d:,} columns", _seconds(bases, law, limit is not None), FEWER
+    )
+    _score_all(pair_scores, levels, law, best, n_jobs, limit)
     if limit is not None and len(best.kept()[0]) < n_pairs:  # asked for pairs of lesser scores
         best = BestPairs(n_pairs, law)
-        _score_all(pair_scores, levels, law, best, matrix, n_jobs)
+        _score_all(pair_scores, levels, law, best, n_jobs)
 
     scores, pairs = best.kept()
     pvalues = law.pvalues(scores)
@@ -257,7 +247,6 @@ def screen_table(
         n_tested=best.n_seen,
         n_directions=law.n_directions,
         main_effects=levels.owners(target.main_effects),
-        matrix=matrix,
     )
 
 
@@ -279,16 +268,6 @@ def _independent_units(exchange: Exchange, n_samples: int) -> list[np.ndarray]:
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
-def _check_parameters(n_pairs: int, transform: str, n_permutations: int) -> None:
-    if n_pairs < 1:
-        raise ValueError(f"n_pairs must be at least 1, got {n_pairs}.")
-    if n_permutations < 0:
-        raise ValueError(f"n_permutations must not be negative, got {n_permutations}.")
-    if transform not in get_args(Transform):
-        names = " or ".join(repr(name) for name in get_args(Transform))
-        raise ValueError(f"transform must be {names}, not {transform!r}.")
-
-
 def _read(X: Any) -> Table:
     """Rows of dense numbers with at least two columns."""
     if sparse.issparse(X):
@@ -303,12 +282,20 @@ def _read(X: Any) -> Table:
     return table
 
 
+def _seconds(bases: ColumnBases, law: Law, few: bool) -> float:
+    """How long all pairs take on one core, if ``few`` of them are scored or all."""
+    m, q = bases.n_samples, law.n_directions
+    each = 200 + 120 * q + (0.9 + 0.3 * q) * m
+    if few:
+        each = 8 + 4 * q + (0.3 + 0.05 * q) * m
+    return bases.n_features**2 / 2 * each * 1e-9
+
+
 def _score_all(
     pair_scores: PairScores,
     levels: Levels,
     law: Law,
     best: BestPairs,
-    matrix: np.ndarray | None,
     n_jobs: int | None,
     limit: float | None = None,
 ) -> None:
@@ -331,12 +318,6 @@ def _score_all(
         tile = levels.best(tile, rows, columns, law)
         with lock:
             best.add(tile, rows, columns)
-        if matrix is not None:
-            if rows == columns:
-                tile = np.triu(tile, 1)
-                tile += tile.T
-            matrix[rows, columns] = tile
-            matrix[columns, rows] = tile.T
 
     tiles = [(rows, columns) for place, rows in enumerate(blocks) for columns in blocks[place:]]
     threads = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)

@@ -240,22 +240,11 @@ def shares_of_coordinates(phi: np.ndarray, psi: np.ndarray) -> np.ndarray:
     k = np.einsum("ij,ij->i", phi, phi)
     l = k if psi is phi else np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
     u, v = -k / (m - 2), -l / (m - 2)
-    c, e = u.sum() / (m - 1), v.sum() / (m - 1)
+    a = u - u.sum() / (m - 1)  # Ã_ij = K_ij - a_i - u_j for i ≠ j
     cross, products = phi.T @ psi, np.empty(m)  # (K ∘ L)1 with diagonals
     for rows in slices(m, chunk_rows(psi.shape[1])):
         products[rows] = np.einsum("ij,ij->i", phi[rows] @ cross, psi[rows])
     k_v = phi @ (phi.T @ v) - k * v  # K̃v
     l_u = k_v if psi is phi else psi @ (psi.T @ u) - l * u
-    # Σ_{j≠i} (K_ij - a_i - u_j)(L_ij - b_i - v_j) with a = u - c, b = v - e, and K̃1 = -k, L̃1 = -l
-    a, b = u - c, v - e
-    return (
-        (products - k * l)
-        + b * k
-        - k_v
-        + a * l
-        - l_u
-        + (m - 1) * a * b
-        + a * (v.sum() - v)
-        + b * (u.sum() - u)
-        + (u @ v - u * v)
-    )
+    # Σ_{j≠i} Ã_ij (L_ij - v_j), since the rows of Ã sum to zero, with K̃1 = -k and L̃1 = -l
+    return products - k * l + a * l - l_u - k_v + a * (v.sum() - v) + (u @ v - u * v)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax.data import Table, read_fit, read_new
 from depmax.dependence._given.confounders import Scaling, positions_of
-from depmax.dependence._given.regression import Curve, Regressions
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.regression import Regressions, RidgeCurve
+from depmax.dependence._given.units import RowUnits
 
 
 class Residual(TransformerMixin, BaseEstimator):
@@ -91,9 +91,9 @@ class Residual(TransformerMixin, BaseEstimator):
         self._curves, self.explained_ = self._regress(rows)
         return self
 
-    def _regress(self, rows: np.ndarray) -> tuple[list[tuple[np.ndarray, Curve]], np.ndarray]:
+    def _regress(self, rows: np.ndarray) -> tuple[list[tuple[np.ndarray, RidgeCurve]], np.ndarray]:
         """Curves with the columns that each explains, and how much of every column."""
-        regressions = Regressions(self._scaling.apply(rows[:, self.given_]), Units(len(rows)))
+        regressions = Regressions(self._scaling.apply(rows[:, self.given_]), RowUnits(len(rows)))
         columns = np.asarray(rows[:, self._others()], dtype=np.float64)
         spread = columns.std(axis=0)
         varies = np.flatnonzero(spread > 0.0)
@@ -111,7 +111,7 @@ class Residual(TransformerMixin, BaseEstimator):
             each = [found[place][0].curve(columns[:, [varies[place]]]) for place in places]
             weights = np.hstack([curve.weights for curve in each])
             offset = np.concatenate([curve.offset for curve in each])
-            curve = Curve(each[0].similarity, each[0].landmarks, weights, offset)
+            curve = RidgeCurve(each[0].similarity, each[0].landmarks, weights, offset)
             curves.append((varies[places], curve))
         return curves, explained
 

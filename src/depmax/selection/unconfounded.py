@@ -24,8 +24,8 @@ from depmax.data.columns import is_frame
 from depmax.data.table import refuse_unreadable
 from depmax.dependence._given.conditional import read_dense, read_given, read_left_target
 from depmax.dependence._given.confounders import positions_of
-from depmax.dependence._given.regression import Basis, Regressions
-from depmax.dependence._given.side import Side, left_of_columns
+from depmax.dependence._given.regression import Regressions, RidgeBasis
+from depmax.dependence._given.side import GivenSide, left_of_columns
 from depmax.dependence.independence_test import GivenFit
 
 
@@ -219,7 +219,7 @@ class _Regressed:
 
     explained: Any  # share of the target, or of each column
     dof: float  # parameters, of columns the most
-    winners: Sequence[Basis] = ()  # features of the kernels that were best
+    winners: Sequence[RidgeBasis] = ()  # features of the kernels that were best
 
 
 def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarray, _Regressed]:
@@ -229,7 +229,7 @@ def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarr
     if isinstance(kernel, str) and kernel == "inputs":
         raise ValueError("target_kernel='inputs' has no target that confounders could explain.")
     sample, left = read_left_target(y, kernel, regressions)
-    side = Side.of(sample, left, regressions, left.winners)
+    side = GivenSide.of(sample, left, regressions, left.winners)
     values = side.left
     if has_kernel and _reads_kernel(model):
         model.set_params(target_kernel="linear")
@@ -245,7 +245,7 @@ def _reads_kernel(model: Any) -> bool:
 
 
 def _residual_columns(
-    X: Any, regressions: Regressions, also: Sequence[Basis]
+    X: Any, regressions: Regressions, also: Sequence[RidgeBasis]
 ) -> tuple[Any, _Regressed]:
     """Columns of numbers without what confounders explain; others as they are.
 

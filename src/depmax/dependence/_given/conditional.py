@@ -36,17 +36,16 @@ from depmax.data.reading import (
 )
 from depmax.data.sample import Sample, is_precomputed
 from depmax.dependence._given.confounders import Confounders
-from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.regression import Regressions, RidgeBasis
 from depmax.dependence._given.side import (
     NOTHING,
+    GivenSide,
     Left,
-    Side,
-    both_missed,
-    doubt,
+    fit_of,
     left_of_columns,
     shared_dof,
 )
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.units import RowUnits
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     PermutationLaw,
@@ -76,12 +75,12 @@ class Conditional:
     total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖², in a unit in which no power of it overflows or vanishes
     noise: np.ndarray  # ε, shape (n_samples, p), for the parameters that both regressions share
     others: np.ndarray  # (I - H_x)(ψ̃ ⊗ ζ), shape (n_samples, q)
-    units: Units  # rows with a sign of their own, or groups of rows with one
+    units: RowUnits  # rows with a sign of their own, or groups of rows with one
     unit: float = 1.0  # of the total
     also: tuple[Conditional, ...] = ()  # the same of other images or ζ, in the same test
 
     @classmethod
-    def of(cls, x: Side, y: Side, zeta: np.ndarray) -> Conditional:
+    def of(cls, x: GivenSide, y: GivenSide, zeta: np.ndarray) -> Conditional:
         """From both sides and the features of the confounders."""
         m = len(zeta)
         left = x.left
@@ -183,7 +182,7 @@ class Conditional:
 def read_given(given: Any, groups: Any = None) -> Regressions:
     """Confounders from an array, a series or a frame with numbers and categories."""
     table = read_table(given, name="given")
-    units = Units.of(groups, table.n_samples)
+    units = RowUnits.of(groups, table.n_samples)
     if units.count < FEWEST_UNITS:
         rows = f"rows, got n_samples = {units.count}"
         many = rows if groups is None else f"independent groups, got {units.count}"
@@ -211,9 +210,9 @@ def read_conditional(
     if groups is None:
         warn_of_neighbours(x_sample.rows, y_sample.rows)
     winners = [*x_left.winners, *y_left.winners]
-    x = Side.of(x_sample, x_left, regressions, winners)
-    y_side = Side.of(y_sample, y_left, regressions, winners)
-    fit = GivenFit(x.explained, y_side.explained, doubt(x, y_side), both_missed(x, y_side))
+    x = GivenSide.of(x_sample, x_left, regressions, winners)
+    y_side = GivenSide.of(y_sample, y_left, regressions, winners)
+    fit = fit_of(x, y_side)
     zeta = regressions.weights
     found = Conditional.of(x, y_side, zeta)
     if linear:
@@ -224,24 +223,12 @@ def read_conditional(
 
 
 @dataclass(frozen=True)
-class ColumnGiven:
-    """One column against a target, given the confounders."""
-
-    conditional: Conditional
-    bandwidth: float
-    explained: float
-    doubt: float
-    missed: bool
-
-
-@dataclass(frozen=True)
 class GivenTarget:
     """A target without what confounders explain of it, for one column after the other."""
 
     regressions: Regressions
-    side: Side
-    winners: tuple[Basis, ...]
-    zeta: np.ndarray
+    side: GivenSide
+    winners: tuple[RidgeBasis, ...]
     rows: Any  # of the target, residuals in place of numbers
 
     @classmethod
@@ -251,11 +238,15 @@ class GivenTarget:
         """The target's regressions, once for all columns."""
         regressions = read_given(given, groups)
         sample, left = read_left_target(y, target_kernel, regressions)
-        side = Side.of(sample, left, regressions, left.winners)
-        return cls(regressions, side, left.winners, regressions.weights, sample.rows)
+        side = GivenSide.of(sample, left, regressions, left.winners)
+        return cls(regressions, side, left.winners, sample.rows)
 
-    def against(self, values: np.ndarray, recipe: Kernel, choose: Choose) -> ColumnGiven:
-        """A column of numbers, or of codes if the kernel compares labels.
+    def against(
+        self, values: np.ndarray, recipe: Kernel, choose: Choose
+    ) -> tuple[Conditional, float, GivenFit]:
+        """The dependence on a column of numbers, or of codes if the kernel compares labels.
+
+        Also the bandwidth of the column and what the confounders explain.
 
         Kernels that won for the target compete for the column too, so that directions of the
         confounders are looked for once.
@@ -269,14 +260,12 @@ class GivenTarget:
         )
         kernel = recipe.resolve(left.values, choose)
         also = [*self.winners, *left.winners]
-        x = Side.of(Sample(kernel, left.values), left, self.regressions, also, directions=False)
-        return ColumnGiven(
-            Conditional.of(x, self.side, self.zeta),
-            unit * float(getattr(kernel, "bandwidth", np.nan)),
-            x.explained,
-            doubt(x, self.side),
-            both_missed(x, self.side),
+        x = GivenSide.of(
+            Sample(kernel, left.values), left, self.regressions, also, directions=False
         )
+        bandwidth = unit * float(getattr(kernel, "bandwidth", np.nan))
+        found = Conditional.of(x, self.side, self.regressions.weights)
+        return found, bandwidth, fit_of(x, self.side)
 
 
 def _has_width(recipe: Kernel) -> bool:

@@ -35,45 +35,24 @@ class Confounders:
         """Standardised numbers, indicators of categories; constants are dropped."""
         return Scaling.of(table).apply(table.values)
 
-    def take(self, rows: np.ndarray) -> Confounders:
-        """The same confounders of some rows."""
-        return Confounders(self.values[rows], self.parts)
-
-
-@dataclass(frozen=True)
-class Bend:
-    """arsinh((z - middle)/spread): a long-tailed column, compressed to its logarithm."""
-
-    middle: float
-    spread: float
-
-    @classmethod
-    def of(cls, column: np.ndarray) -> Bend | None:
-        """None for a column without a long tail."""
-        middle = float(np.median(column))
-        if np.abs(column - middle).max() <= LONG_TAIL * column.std():
-            return None
-        spread = float(np.median(np.abs(column - middle)))
-        return cls(middle, spread if spread > 0.0 else float(column.std()))
-
-    def __call__(self, column: np.ndarray) -> np.ndarray:
-        """The column, compressed."""
-        return np.arcsinh((column - self.middle) / self.spread)
-
 
 @dataclass(frozen=True)
 class Scaling:
-    """How columns become confounders in comparable units, the same for new rows."""
+    """How columns become confounders in comparable units, the same for new rows.
+
+    A column of numbers with a long tail is compressed first, to arsinh((z - middle)/spread).
+    """
 
     categories: Categories
-    columns: tuple[tuple[int, float, float, Bend | None], ...]  # position, centre, scale, bend
+    #: Position, centre and scale of every column, and middle and spread if it is compressed.
+    columns: tuple[tuple[int, float, float, tuple[float, float] | None], ...]
 
     @classmethod
     def of(cls, table: Table) -> Scaling:
         """Read off the rows of a table."""
         if hasattr(table.values, "toarray"):
             raise TypeError("given must be dense: pass given.toarray().")
-        kept: list[tuple[int, float, float, Bend | None]] = []
+        kept: list[tuple[int, float, float, tuple[float, float] | None]] = []
         for position in range(table.values.shape[1]):
             column = np.asarray(table.values[:, position], dtype=np.float64)
             if column.min() == column.max():
@@ -82,8 +61,10 @@ class Scaling:
                 shares = np.unique(column, return_counts=True)[1] / len(column)
                 kept.append((position, 0.0, float(np.sqrt(1.0 - np.sum(shares**2))), None))
                 continue
-            bend = Bend.of(column)
-            column = column if bend is None else bend(column)
+            middle, bend = float(np.median(column)), None
+            if np.abs(column - middle).max() > LONG_TAIL * column.std():
+                bend = middle, float(np.median(np.abs(column - middle)) or column.std())
+            column = _compressed(column, bend)
             kept.append((position, float(column.mean()), float(column.std()), bend))
         if not kept:
             raise ValueError("given has no column that varies, so it explains nothing: omit given.")
@@ -94,16 +75,19 @@ class Scaling:
         columns: list[np.ndarray] = []
         parts = []
         for position, centre, scale, bend in self.columns:
-            column = np.asarray(values[:, position], dtype=np.float64)
-            start = len(columns)
+            column, start = np.asarray(values[:, position], dtype=np.float64), len(columns)
             if position in self.categories:
                 codes = range(len(self.categories[position]))
                 columns += [(column == code) / scale for code in codes]
             else:
-                column = column if bend is None else bend(column)
-                columns.append((column - centre) / scale)
+                columns.append((_compressed(column, bend) - centre) / scale)
             parts.append(np.arange(start, len(columns)))
         return Confounders(np.column_stack(columns).astype(np.float64), tuple(parts))
+
+
+def _compressed(column: np.ndarray, bend: tuple[float, float] | None) -> np.ndarray:
+    """A column without its long tail, if it has one."""
+    return column if bend is None else np.arcsinh((column - bend[0]) / bend[1])
 
 
 def positions_of(given: Any, names: Sequence[str] | None, n_columns: int) -> np.ndarray:

@@ -13,9 +13,8 @@ many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -29,7 +28,7 @@ from depmax.dependence._given.confounders import (
     median_distance,
     some_of,
 )
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.units import RowUnits
 from depmax.dependence._given.waves import Waves
 from depmax.kernels import Polynomial
 
@@ -63,7 +62,7 @@ ROUNDING = 1e-8
 
 # --- one regression -------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Basis:
+class RidgeBasis:
     """Uncorrelated features U of the rows in the span of the landmarks, for one kernel."""
 
     similarity: Similarity
@@ -72,12 +71,12 @@ class Basis:
     values: np.ndarray  # their eigenvalues, which sum to n_samples
     means: np.ndarray  # of the kernel values with each landmark
     mapping: np.ndarray  # U = (k(Z, landmarks) - means) mapping
-    units: Units  # what is left out at once
+    units: RowUnits  # what is left out at once
 
     @classmethod
     def of(
-        cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray, units: Units
-    ) -> Basis:
+        cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray, units: RowUnits
+    ) -> RidgeBasis:
         """Eigenvectors of the centred kernel matrix, restricted to the landmarks' span."""
         own = similarity(landmarks, landmarks)
         own[np.diag_indices_from(own)] += NEGLIGIBLE * np.trace(own)
@@ -170,7 +169,7 @@ def _most_varied(images: np.ndarray) -> np.ndarray:
 class Smoother:
     """A regression with its penalty: a linear map of images to what confounders explain of them."""
 
-    basis: Basis
+    basis: RidgeBasis
     place: int  # of the penalty
     error: float  # mean squared leave-one-out error, as a share of the images' variance
 
@@ -214,17 +213,17 @@ class Smoother:
         left = self.residual(images)
         return left / np.sqrt(self.variances(self.basis.units.likeness(left)))
 
-    def curve(self, images: np.ndarray) -> Curve:
+    def curve(self, images: np.ndarray) -> RidgeCurve:
         """The regression of these images as a function of confounders."""
         mean = images.mean(axis=0)
         basis = self.basis
         inner = self.basis.shrinkages[:, [self.place]] * (basis.U.T @ (images - mean))
         weights = basis.mapping @ inner
-        return Curve(basis.similarity, basis.landmarks, weights, mean - basis.means @ weights)
+        return RidgeCurve(basis.similarity, basis.landmarks, weights, mean - basis.means @ weights)
 
 
 @dataclass(frozen=True)
-class Curve:
+class RidgeCurve:
     """A fitted regression: what confounders explain at any rows."""
 
     similarity: Similarity
@@ -243,19 +242,25 @@ class Regressions:
     """All regressions on the same confounders; kernels that do not depend on images are shared."""
 
     given: Confounders
-    units: Units
-    landmarks: np.ndarray = field(init=False)
-    chosen_rows: np.ndarray | slice = field(init=False)
-
-    def __post_init__(self) -> None:
-        m = len(self.given.values)
-        order = np.random.default_rng(0).permutation(m)
-        rows: Any = slice(None) if m <= ROWS_TO_CHOOSE else np.sort(order[:ROWS_TO_CHOOSE])
-        object.__setattr__(self, "landmarks", self.given.values[order[:LANDMARKS]])
-        object.__setattr__(self, "chosen_rows", rows)
+    units: RowUnits
 
     @cached_property
-    def joint(self) -> tuple[tuple[Joint, Basis], ...]:
+    def landmarks(self) -> np.ndarray:
+        """Confounders of the rows that carry the regressions."""
+        return np.asarray(self.given.values[self._order[:LANDMARKS]])
+
+    @cached_property
+    def chosen_rows(self) -> np.ndarray | slice:
+        """Rows to choose on."""
+        few = len(self._order) <= ROWS_TO_CHOOSE
+        return slice(None) if few else np.sort(self._order[:ROWS_TO_CHOOSE])
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.random.default_rng(0).permutation(len(self.given.values))
+
+    @cached_property
+    def joint(self) -> tuple[tuple[Joint, RidgeBasis], ...]:
         """Gaussians of all confounders, and their features on the rows to choose on."""
         width = median_distance(self.few)
         factors = (0.15, 0.35, 0.7, 1.5) if len(self.given.parts) == 1 else (0.5, 1.0, 2.0)
@@ -263,7 +268,7 @@ class Regressions:
         return tuple((kernel, self.basis(kernel)) for kernel in kernels)
 
     @cached_property
-    def shared(self) -> tuple[Basis, ...]:
+    def shared(self) -> tuple[RidgeBasis, ...]:
         """Features of the kernels that compete for every image, on the rows to choose on."""
         few, parts = self.few, self.given.parts
         others: list[Similarity] = []
@@ -279,7 +284,7 @@ class Regressions:
         return np.asarray(self.given.values[self.chosen_rows])
 
     @cached_property
-    def few_units(self) -> Units:
+    def few_units(self) -> RowUnits:
         """Units of the rows to choose on."""
         rows = self.chosen_rows
         return self.units if isinstance(rows, slice) else self.units.take(rows)
@@ -293,7 +298,7 @@ class Regressions:
     def weights(self) -> np.ndarray:
         """ζ: a constant and the leading features of a wide Gaussian, of all rows."""
         Z = self.given.values
-        basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, self.landmarks, self.units)
+        basis = RidgeBasis.of(Joint(2.0 * median_distance(Z)), Z, self.landmarks, self.units)
         count = min(WEIGHTS, len(basis.values))
         features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
         features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
@@ -301,14 +306,14 @@ class Regressions:
 
     def missed(self, residuals: np.ndarray) -> float:
         """p-value of what is still a wave of the confounders in residuals of a regression."""
-        return self.waves.strongest(residuals[self.chosen_rows]).pvalue
+        return self.waves.strongest(residuals[self.chosen_rows])[1]
 
-    def basis(self, similarity: Similarity) -> Basis:
+    def basis(self, similarity: Similarity) -> RidgeBasis:
         """Features of one kernel on the rows to choose on."""
-        return Basis.of(similarity, self.few, self.landmarks, self.few_units)
+        return RidgeBasis.of(similarity, self.few, self.landmarks, self.few_units)
 
-    def best(self, images: np.ndarray, also: Sequence[Basis] = ()) -> tuple[Smoother, Basis]:
-        """The regression of least leave-one-out error, and its features on the rows to choose on.
+    def best(self, images: np.ndarray, also: Sequence[RidgeBasis] = ()) -> Smoother:
+        """The regression of least leave-one-out error.
 
         Parameters
         ----------
@@ -317,12 +322,12 @@ class Regressions:
         """
         part = _most_varied(images[self.chosen_rows])
         winner = min((*self.shared, *also), key=lambda basis: basis.errors(part).min())
-        return self._smoother(self._on_all_rows(winner), images), winner
+        return self._smoother(self._on_all_rows(winner), images)
 
     def best_of_each(
-        self, columns: np.ndarray, also: Sequence[Basis] = ()
-    ) -> list[tuple[Smoother, Basis]]:
-        """``best`` for every column by itself, the errors of all of them at once."""
+        self, columns: np.ndarray, also: Sequence[RidgeBasis] = ()
+    ) -> list[tuple[Smoother, RidgeBasis]]:
+        """``best`` for every column by itself, with its features on the rows to choose on."""
         part = columns[self.chosen_rows]
         part = part - part.mean(axis=0)
         candidates = (*self.shared, *also)
@@ -334,13 +339,13 @@ class Regressions:
             for column, place in enumerate(winners.tolist())
         ]
 
-    def _on_all_rows(self, basis: Basis) -> Basis:
+    def _on_all_rows(self, basis: RidgeBasis) -> RidgeBasis:
         """The same features of all rows."""
         if len(basis.U) == len(self.given.values):
             return basis
-        return Basis.of(basis.similarity, self.given.values, self.landmarks, self.units)
+        return RidgeBasis.of(basis.similarity, self.given.values, self.landmarks, self.units)
 
-    def _smoother(self, basis: Basis, images: np.ndarray) -> Smoother:
+    def _smoother(self, basis: RidgeBasis, images: np.ndarray) -> Smoother:
         """The penalty of least leave-one-out error."""
         centred = _most_varied(images)
         errors = basis.errors(centred)
@@ -348,7 +353,7 @@ class Regressions:
         variance = max(float(np.mean(np.sum(centred**2, axis=1))), np.finfo(float).tiny)
         return Smoother(basis, place, float(errors[place]) / variance)
 
-    def directions(self, images: np.ndarray) -> list[Basis]:
+    def directions(self, images: np.ndarray) -> list[RidgeBasis]:
         """Features of Gaussians of the directions in which the best such regression is steep.
 
         Also of waves, where its residuals follow one.
@@ -371,15 +376,15 @@ class Regressions:
                 found += [self.basis(Joint(c * width, metric)) for c in (0.2, 1.0)]
         return found
 
-    def _with_waves(self, part: np.ndarray, kernel: Joint, basis: Basis) -> list[Basis]:
+    def _with_waves(self, part: np.ndarray, kernel: Joint, basis: RidgeBasis) -> list[RidgeBasis]:
         """Features of this kernel and of waves along which its residuals go up and down."""
         kernels, found = [kernel], []
         for _ in range(MOST_WAVES):
             left = part - basis.U @ basis.shrunken(part)
-            wave = self.waves.strongest(left)
-            if wave.pvalue > WAVE_LEVEL:
+            frequency, pvalue = self.waves.strongest(left)
+            if pvalue > WAVE_LEVEL:
                 break
-            kernels.append(Joint(WAVE_WIDTH, wave.frequency[:, np.newaxis]))
+            kernels.append(Joint(WAVE_WIDTH, frequency[:, np.newaxis]))
             basis = self.basis(MeanOfKernels(tuple(kernels)))
             found.append(basis)
         return found

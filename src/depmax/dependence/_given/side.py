@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from depmax.data.sample import Sample
-from depmax.dependence._given.regression import ROUNDING, Basis, Regressions, Smoother
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.regression import ROUNDING, Regressions, RidgeBasis, Smoother
+from depmax.dependence._given.units import RowUnits
+from depmax.dependence.independence_test import GivenFit
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.
@@ -28,7 +29,7 @@ class Left:
     values: np.ndarray  # shape (n_samples, n_columns)
     explained: tuple[float, ...]  # share of the variance of each column that was regressed
     dofs: tuple[float, ...]  # parameters of each of these regressions
-    winners: tuple[Basis, ...]  # features of the kernels that were best for each
+    winners: tuple[RidgeBasis, ...]  # features of the kernels that were best for each
     positions: tuple[int, ...] = ()  # of the columns that were regressed
 
 
@@ -39,7 +40,7 @@ def left_of_columns(
     values: np.ndarray,
     numeric: Sequence[int],
     regressions: Regressions,
-    also: Sequence[Basis] = (),
+    also: Sequence[RidgeBasis] = (),
     directions: bool = True,
 ) -> Left:
     """Residuals of the columns that are numbers with noise, in place of them.
@@ -77,7 +78,7 @@ def _standardised(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # --- images ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Side:
+class GivenSide:
     """Images of X or y, and what confounders explain of them."""
 
     images: np.ndarray  # φ, centred principal coordinates, shape (n_samples, n_coordinates)
@@ -92,9 +93,9 @@ class Side:
         sample: Sample,
         columns: Left,
         regressions: Regressions,
-        also: Sequence[Basis],
+        also: Sequence[RidgeBasis],
         directions: bool = True,
-    ) -> Side:
+    ) -> GivenSide:
         """Coordinates of a sample, whose columns were regressed first, and their regression.
 
         With ``directions`` these are looked for where no regression of columns has done so.
@@ -102,7 +103,7 @@ class Side:
         images = principal_coordinates(sample)
         if directions and not columns.winners:
             also = [*also, *regressions.directions(images)]
-        smoother = regressions.best(images, also)[0]
+        smoother = regressions.best(images, also)
         share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
         dof = max([smoother.dof, *columns.dofs])
         left = smoother.residual(images)[:, :CHECKED]
@@ -111,7 +112,7 @@ class Side:
         missed = 1.0 if smoother.error <= ROUNDING else regressions.missed(left)
         return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof, missed)
 
-    def linear(self, columns: Left) -> Side:
+    def linear(self, columns: Left) -> GivenSide:
         """The columns that were regressed, of variance 1, as images with the same regression.
 
         The side itself where there are none: classes, categories, few values.
@@ -124,7 +125,7 @@ class Side:
         return replace(self, images=leading_coordinates(values - values.mean(axis=0)))
 
     @property
-    def units(self) -> Units:
+    def units(self) -> RowUnits:
         """Units of rows that are independent of each other."""
         return self.smoother.basis.units
 
@@ -136,19 +137,15 @@ class Side:
         return self.smoother.residual(self.images)
 
 
-def shared_dof(x: Side, y: Side) -> float:
+def shared_dof(x: GivenSide, y: GivenSide) -> float:
     """Parameters that the regressions of both sides may have in common."""
     return float(np.sqrt(x.dof * y.dof))
 
 
-def doubt(x: Side, y: Side) -> float:
-    """What both regressions may have missed in the same way, see ``GivenFit``."""
-    return shared_dof(x, y) / float(np.sqrt(x.units.count))
-
-
-def both_missed(x: Side, y: Side) -> bool:
-    """Whether residuals of both sides still depend on the confounders."""
-    return max(x.missed, y.missed) <= MISSED
+def fit_of(x: GivenSide, y: GivenSide) -> GivenFit:
+    """What the confounders explain of both sides, and what both regressions may have missed."""
+    doubt = shared_dof(x, y) / float(np.sqrt(x.units.count))
+    return GivenFit(x.explained, y.explained, doubt, max(x.missed, y.missed) <= MISSED)
 
 
 def principal_coordinates(sample: Sample) -> np.ndarray:

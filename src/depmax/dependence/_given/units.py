@@ -13,14 +13,14 @@ from depmax.dependence.exchange import as_exchange
 
 
 @dataclass(frozen=True)
-class Units:
+class RowUnits:
     """Units that are independent of each other; each is left out as a whole and has one sign."""
 
     n_rows: int
     codes: np.ndarray | None = None  # the group of every row, from 0 on; None: each row by itself
 
     @classmethod
-    def of(cls, groups: Any, n_rows: int) -> Units:
+    def of(cls, groups: Any, n_rows: int) -> RowUnits:
         """What ``groups=`` says: nothing, or labels of whole groups."""
         exchange = as_exchange(groups)
         if exchange is None:
@@ -52,10 +52,10 @@ class Units:
             found.append(order[first[sizes == size][:, np.newaxis] + np.arange(size)])
         return tuple(found)
 
-    def take(self, rows: np.ndarray) -> Units:
+    def take(self, rows: np.ndarray) -> RowUnits:
         """The units of some rows."""
         codes = None if self.codes is None else np.unique(self.codes[rows], return_inverse=True)[1]
-        return Units(len(rows), codes)
+        return RowUnits(len(rows), codes)
 
     def some(self, n_rows: int) -> np.ndarray:
         """Positions of about this many rows, in whole random units drawn with a fixed seed."""

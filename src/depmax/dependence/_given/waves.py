@@ -8,20 +8,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from depmax.dependence._given.units import Units
+from depmax.dependence._given.units import RowUnits
 
 #: Rows times frequencies that are compared, and the range of frequencies.
 WAVE_CELLS, FREQUENCIES = 4e6, (1.0, 8.0)
 #: Peaks that are climbed, and steps to their tops.
 PEAKS, STEPS_TO_PEAK = 5, 8
-
-
-@dataclass(frozen=True)
-class Wave:
-    """The plane wave of confounders that residuals follow most closely."""
-
-    frequency: np.ndarray  # ω of cos(ωᵀz) and sin(ωᵀz), shape (n_columns,)
-    pvalue: float  # of as strong a wave among so many, if residuals do not depend on Z
 
 
 @dataclass(frozen=True)
@@ -36,10 +28,10 @@ class Waves:
     frequencies: np.ndarray  # shape (n_columns, n_waves)
     cosines: np.ndarray  # shape (n_samples, n_waves)
     sines: np.ndarray
-    units: Units
+    units: RowUnits
 
     @classmethod
-    def of(cls, Z: np.ndarray, units: Units) -> Waves:
+    def of(cls, Z: np.ndarray, units: RowUnits) -> Waves:
         """Frequencies of random direction and length; confounders have variance 1."""
         Z = np.ascontiguousarray(Z, dtype=np.float32)
         count = max(int(WAVE_CELLS // len(Z)), 1)
@@ -71,8 +63,8 @@ class Waves:
         count = max(float(count), float(np.log(self.frequencies.shape[1]))) + np.log(n_outputs)
         return float(np.exp(min(count - height, 0.0)))
 
-    def strongest(self, residuals: np.ndarray) -> Wave:
-        """The highest peak of the periodogram |Σ r exp(i ωᵀz)|² / Σ r².
+    def strongest(self, residuals: np.ndarray) -> tuple[np.ndarray, float]:
+        """Frequency ω and p-value of the highest peak of the periodogram |Σ r exp(i ωᵀz)|² / Σ r².
 
         For normal confounders a peak is a Gaussian bell, on which ω + ∇log/2 leads to the top. Its
         height counts in units of Σ_u |Σ_{i in u} r_i exp(i ωᵀz_i)|², if that is more.
@@ -88,7 +80,7 @@ class Waves:
             reached /= self._excess(column, frequency)
             if reached > height:
                 best, height = frequency, reached
-        return Wave(best.astype(np.float64), self.pvalue(height, len(power)))
+        return best.astype(np.float64), self.pvalue(height, len(power))
 
     def _excess(self, r: np.ndarray, frequency: np.ndarray) -> float:
         """Variance of Σ r exp(i ωᵀz) over that of independent rows, at least 1."""

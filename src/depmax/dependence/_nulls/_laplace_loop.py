@@ -1,4 +1,4 @@
-"""Compiled: sums over the Laplace kernel of one sorted column, each in a single pass.
+"""Compiled: sums over the Laplace kernel of sorted columns, each column in a few passes.
 
 With x sorted, e^{-|x_i - x_j|/s} telescopes over neighbours: Σ_{j<i} k(x_i, x_j) w_j follows from
 its value at i - 1 by one multiplication, so every sum below costs O(m).
@@ -6,67 +6,331 @@ its value at i - 1 by one multiplication, so every sum below costs O(m).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
+
+#: Bits of a digit of the sort, and the digits of a number.
+BITS, DIGITS = 11, 6
+
+
+@njit("void(float64[:, ::1], int64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Sort each of many long columns by the digits of its numbers, in time linear in the rows."""
+    m, size = values.shape[1], 2**BITS
+    keys, moved = np.empty(m, np.uint64), np.empty(m, np.uint64)
+    places = np.empty(m, np.int64)
+    mask, lowest = np.uint64(size - 1), np.int64(-(2**63))
+    for j in range(len(values)):
+        order, counts = orders[j], np.zeros((DIGITS, size), np.int64)
+        bits = (values[j] + 0.0).view(np.int64)  # one zero
+        for i in range(m):
+            key = np.uint64(bits[i] ^ ((bits[i] >> 63) | lowest))  # in the order of the numbers
+            keys[i], order[i] = key, i
+            for digit in range(DIGITS):
+                counts[digit, (key >> np.uint64(BITS * digit)) & mask] += 1
+        for digit in range(DIGITS):
+            shift, count = np.uint64(BITS * digit), counts[digit]
+            if count[(keys[0] >> shift) & mask] == m:
+                continue
+            total = 0
+            for b in range(size):
+                count[b], total = total, total + count[b]
+            for i in range(m):
+                b = (keys[i] >> shift) & mask
+                place = count[b]
+                count[b] = place + 1
+                moved[place], places[place] = keys[i], order[i]
+            keys, moved = moved, keys
+            order[:] = places
+        for i in range(m):
+            ordered[j, i] = values[j, order[i]]
 
 
 @njit("float64(float64[::1])", cache=True, nogil=True)
 def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Median distance between the values of sorted x.
 
-    The smallest distance that half of the pairs do not exceed, by bisection over counts; where
-    more than half of the pairs coincide, half of the pairs that do not. 1 if all x are equal.
+    The smallest distance that half of the pairs do not exceed; where more than half of the pairs
+    coincide, half of the pairs that do not. 1 if all x are equal. Every round counts the pairs
+    below a distance between both ends, and moves one of these to the next distance there is.
     """
-    size = x.shape[0]
-    pairs = size * (size - 1) // 2
-    low, high = 0.0, x[size - 1] - x[0]
+    size = len(x)
+    low = high = x[size - 1] - x[0]
     if high <= 0.0:
         return 1.0
-    goal = -1  # the first round counts coincidences and sets the goal
-    for _ in range(60):
-        middle = 0.0 if goal < 0 else 0.5 * (low + high)
-        count, left = 0, 0
+    at_low, start = 0, 0  # pairs closer than ``low``, the least distance that is not 0
+    for i in range(1, size):
+        if x[i] > x[i - 1]:
+            low, start = min(low, x[i] - x[i - 1]), i
+        at_low += i - start
+    at_high = size * (size - 1) // 2  # pairs at most ``high`` apart
+    half = (at_high + 1) // 2
+    goal = half if at_low < half else at_low + (at_high - at_low + 1) // 2
+    middle, turn = 0.7 * (x[3 * size // 4] - x[size // 4]), 0  # that of a normal column
+    while low < high:
+        if not low <= middle < high:  # no number lies between them, or far off
+            middle = low
+        count, left, below, above = 0, 0, 0.0, high
         for right in range(size):
             while x[right] - x[left] > middle:
                 left += 1
             count += right - left
-        if goal < 0:
-            half = (pairs + 1) // 2
-            goal = half if count < half else count + (pairs - count + 1) // 2
-        elif count >= goal:
-            high = middle
+            below = max(below, x[right] - x[left])
+            if left > 0:
+                above = min(above, x[right] - x[left - 1])
+        if count >= goal:
+            high, at_high = below, count
         else:
-            low = middle
+            low, at_low = above, count
+        share = (goal - 0.5 - at_low) / (at_high - at_low)
+        turn += 1
+        middle = low + (high - low) * (share if turn % 3 else 0.5)
     return high
 
 
-@njit("void(float64[::1], float64[:, ::1], float64[::1], float64[::1])", cache=True, nogil=True)
-def target_sums(decays, psi, squares, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Sums of K̃ with a target of coordinates ψ (rows in sorted order of x).
+@njit("void(float64[:, ::1], float64[::1])", cache=True, nogil=True)
+def median_gaps(ordered, widths):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Median distance of each of many sorted columns."""
+    for j in range(len(ordered)):
+        widths[j] = median_gap(ordered[j])
 
-    ``decays`` holds e^{-(x_i - x_{i-1})/s}. ``out`` receives Σ ψᵀK̃ψ and Σ_i (K̃1)_i ‖ψ_i‖².
+
+#: What ``column_sums`` tells of each column, in the order of its output.
+SUMS = (
+    "constant",  # whether all values are equal
+    "total",  # 1ᵀK̃1
+    "inner",  # Σ ψᵀK̃ψ
+    "middle",  # Σ (K̃1)_i ‖ψ_i‖²
+    "squares",  # Σ Ã², and so on, over the U-centred matrix
+    "cubes",
+    "triangles",
+    "own_biased",  # ‖HKH‖²
+    "n_levels",  # different values
+    "n_rare",  # rows without the most frequent value
+    "n_last",  # rows with the largest value
+    "n_both",  # those of them that have the second level of the target
+    "cross",  # Σ ÃB̃
+    "influence",  # Σ of the squares of what each row, or unit of rows, does to the effect
+)
+
+
+@njit(
+    "void(float64[:, ::1], float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[::1], "
+    "float64[::1], int64[::1], int64[::1], boolean, float64[:, ::1], float64[:, ::1])",
+    cache=True,
+    nogil=True,
+    fastmath={"reassoc", "contract"},
+)
+def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the types
+    ordered, decays, orders, psi, squares, own_y, codes, units, with_effects, rows, out
+):
+    """All sums of many sorted columns with a target: one line of ``out`` each (``SUMS``).
+
+    ``decays`` holds e^{-(x_i - x_{i-1})/s}, 0 at first. ``psi`` (centred), ``squares`` ‖ψ_i‖²,
+    ``own_y`` (B̃ ∘ B̃)1 and ``codes`` (levels of y, or none) are those of the target, in its own
+    order; ``units`` says which independent unit a row belongs to, if rows are not independent.
+    ``rows`` is room for Ψ in sorted order.
+    Off the diagonal Ã_ij = K_ij - u_i - u_j + c, and B̃_ij the same with L = ΨΨᵀ and v, where
+    L̃1 = -diag L.
     """
     m, rank = psi.shape
-    carried = np.zeros(rank)
-    ones, weighted, inner, middle = 0.0, 0.0, 0.0, 0.0
-    for i in range(1, m):
-        decay = decays[i]
-        ones = decay * (ones + 1.0)
-        weighted = decay * (weighted + squares[i - 1])
-        middle += squares[i] * ones + weighted
+    n_units = 0 if len(units) == 0 else units.max() + 1
+    # K̃1, (K̃∘K̃)1, K̃(K̃1) and (K̃ ∘ L)1 - K̃v of each row
+    r, q, image, cross = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    own, by_unit = np.empty(m), np.zeros(n_units)
+    carried, turned = np.empty(rank), np.empty(rank)
+    scale_y = 0.0
+    for i in range(m):
+        scale_y += own_y[i]
+    for j in range(len(decays)):
+        d, x, order, found = decays[j], ordered[j], orders[j], out[j]
+        found[:] = 0.0
+        # different values
+        n_levels, most, start = 1, 0, 0
+        for i in range(1, m):
+            if x[i] != x[i - 1]:
+                most, start, n_levels = max(most, i - start), i, n_levels + 1
+        n_last, n_both = m - start, 0
+        if n_levels == 2 and len(codes) > 0:
+            for i in range(start, m):
+                n_both += codes[order[i]] == 1
+        found[8], found[9], found[10], found[11] = n_levels, m - max(most, n_last), n_last, n_both
+        # the column alone: up, then down
+        ones, two, three, between, cubes, triangles = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        r[0], q[0] = 0.0, 0.0
+        constant = True
+        for i in range(1, m):
+            decay = d[i]
+            constant &= decay == 1.0
+            square = decay * decay
+            # Σ_{j<i} (i-j-1) k², the number of points between each pair, before two moves on
+            between = square * (between + two)
+            ones = decay * (ones + 1.0)
+            two = square * (two + 1.0)
+            three = decay * square * (three + 1.0)
+            r[i], q[i] = ones, two
+            cubes += three
+            triangles += between
+        if constant:
+            found[0], found[1], found[2] = 1.0, m * (m - 1.0), -squares.sum()
+            continue
+        ones, two, back = 0.0, 0.0, 0.0
+        image[m - 1] = 0.0
+        for i in range(m - 2, -1, -1):
+            decay = d[i + 1]
+            ones = decay * (ones + 1.0)
+            two = decay * decay * (two + 1.0)
+            back = decay * (back + r[i + 1])
+            r[i] += ones
+            q[i] += two
+            image[i] = back
+        total, carry = 0.0, 0.0
+        for i in range(m):
+            if i > 0:
+                carry = d[i] * (carry + r[i - 1])
+                image[i] += carry
+            total += r[i]
+        mean_u, c = total / ((m - 2.0) * (m - 1.0)), total / ((m - 1.0) * (m - 2.0))
+        sum_u = total / (m - 2.0)
+        uu, un, ur, nn, nr, rr, sum_n, sum_q = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(m):
+            u, n = r[i] / (m - 2.0), image[i] / (m - 2.0)  # n = K̃u
+            uu += u * u
+            un += u * n
+            ur += u * r[i]
+            nn += n * n
+            nr += n * r[i]
+            rr += r[i] * r[i]
+            sum_n += n
+            sum_q += q[i]
+        qu, ruu, z1, z2, z3, d3, d_own, all_own = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(m):
+            u = r[i] / (m - 2.0)
+            a, z, delta = u - mean_u, u - 0.5 * c, c - 2.0 * u
+            share = (
+                q[i]
+                - 2.0 * image[i] / (m - 2.0)
+                - 2.0 * a * r[i]
+                + (uu - u * u)
+                + 2.0 * a * (sum_u - u)
+                + (m - 1.0) * a * a
+            )
+            own[i] = share
+            all_own += share
+            qu += q[i] * u
+            ruu += r[i] * u * u
+            z1 += z
+            z2 += z * z
+            z3 += z * z * z
+            d3 += delta * delta * delta
+            d_own += delta * share
+        found[1], found[4] = total, all_own
+        found[5] = (
+            2.0 * cubes
+            - 3.0 * (2.0 * qu - c * sum_q)
+            + 3.0 * (2.0 * ruu + 2.0 * un - 4.0 * c * ur + c * c * total)
+            - ((2.0 * m - 8.0) * z3 + 6.0 * z2 * z1)  # Σ_{i≠j} (z_i + z_j)³
+        )
+        # tr B³ with B = K̃ - VMVᵀ, V = [u, 1], M = [[0, 1], [1, -c]], and G = MVᵀV
+        g00, g01, g10, g11 = sum_u, float(m), uu - c * sum_u, sum_u - c * m
+        w00, w01, w10, w11 = sum_n, total, un - c * sum_n, ur - c * total  # MVᵀ[K̃u, K̃1]
+        t = g00 + g11
+        found[6] = (
+            6.0 * triangles
+            - 3.0 * (2.0 * nr - c * rr)
+            + 3.0 * (g00 * w00 + g01 * w10 + g10 * w01 + g11 * w11)
+            - t * (t * t - 3.0 * (g00 * g11 - g01 * g10))
+            - 3.0 * d_own
+            - d3
+        )
+        sums = total + m  # 1ᵀK1
+        found[7] = sum_q + m - 2.0 / m * (rr + 2.0 * total + m) + (sums / m) ** 2
+        # with the target: up, then down
+        v, weighted, inner, middle, sum_v, uv = -1.0 / (m - 2.0), 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(rank):
-            carried[a] = decay * (carried[a] + psi[i - 1, a])
-            inner += psi[i, a] * carried[a]
-    out[0] = 2.0 * inner
-    out[1] = middle
+            carried[a], turned[a] = 0.0, 0.0  # turned: Ψᵀu
+        for i in range(m):
+            row, u = order[i], r[i] / (m - 2.0)
+            for a in range(rank):
+                value = psi[row, a]
+                rows[i, a] = value
+                turned[a] += value * u
+        for i in range(m):
+            decay = d[i]
+            u, square = r[i] / (m - 2.0), squares[order[i]]
+            product = 0.0
+            for a in range(rank):
+                value = rows[i, a]
+                carried[a] *= decay
+                product += value * carried[a]
+                carried[a] += value
+            weighted *= decay
+            cross[i] = product - v * weighted
+            weighted += square
+            inner += product
+            middle += square * r[i]
+            sum_v += v * square
+            uv += v * square * u
+        found[2], found[3] = 2.0 * inner, middle
+        if not with_effects:
+            continue
+        for a in range(rank):
+            carried[a] = 0.0
+        weighted, decay, all_cross = 0.0, 0.0, 0.0
+        for i in range(m - 1, -1, -1):
+            u, square = r[i] / (m - 2.0), squares[order[i]]
+            product, lu = 0.0, 0.0
+            for a in range(rank):
+                value = rows[i, a]
+                carried[a] *= decay
+                product += value * carried[a]
+                carried[a] += value
+                lu += value * turned[a]
+            weighted *= decay
+            w, alpha, beta = v * square, u - mean_u, v * square - sum_v / (m - 1.0)
+            cross[i] += (
+                product
+                - v * weighted
+                - lu
+                + (m - 1.0) * alpha * beta
+                - beta * r[i]
+                + (alpha + u) * square  # L̃u = Lu - diag(L) u
+                + alpha * (sum_v - w)
+                + beta * (sum_u - u)
+                + (uv - u * w)
+            )
+            weighted += square
+            decay = d[i]
+            all_cross += cross[i]
+        found[12] = all_cross
+        if all_own <= 0.0 or scale_y <= 0.0:
+            continue
+        pairs = m * (m - 3.0)
+        scale = math.sqrt(all_own / pairs) * math.sqrt(scale_y / pairs)
+        share = all_cross / pairs / scale
+        of_x, of_y = 0.5 * share * pairs / all_own, 0.5 * share * pairs / scale_y
+        mean = (all_cross / scale - of_x * all_own - of_y * scale_y) / m
+        sum_squares = 0.0
+        for i in range(m):
+            influence = cross[i] / scale - of_x * own[i] - of_y * own_y[order[i]] - mean
+            if n_units > 0:
+                by_unit[units[order[i]]] += influence
+            else:
+                sum_squares += influence * influence
+        for unit in range(n_units):
+            sum_squares += by_unit[unit] * by_unit[unit]
+            by_unit[unit] = 0.0
+        found[13] = sum_squares
 
 
 @njit("void(float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
 def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """The same for several orders of the target's rows, which are centred anew.
+    """Sums of K̃ with a target in several orders of its rows, which are centred anew.
 
-    ``orders`` has a row of places, in sorted order of x, for each; so has ``out``, which also
-    receives Σ ‖ψ_i‖².
+    ``orders`` has a row of places, in sorted order of x, for each; so has ``out``, which receives
+    Σ ψᵀK̃ψ, Σ_i (K̃1)_i ‖ψ_i‖² and Σ ‖ψ_i‖².
     """
     m, rank = len(decays), psi.shape[1]
     mean, carried, row, last = np.empty((4, rank))
@@ -95,117 +359,23 @@ def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  #
         out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
 
 
-@njit(
-    "void(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
-)
-def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums K̃1, row sums of K̃∘K̃, the image K̃(K̃1), and ΣK̃³ and tr K̃³ into ``out``."""
-    m = decays.shape[0]
-    ones, squares, cubes, counted = 0.0, 0.0, 0.0, 0.0
-    sum_cubes, triangles = 0.0, 0.0
-    row_sums[0], row_squares[0] = 0.0, 0.0
-    for i in range(1, m):
-        decay = decays[i]
-        # Σ_{j<i} (i-j-1) k², the number of points between each pair, before squares moves on
-        counted = decay * decay * (counted + squares)
-        ones = decay * (ones + 1.0)
-        squares = decay * decay * (squares + 1.0)
-        cubes = decay * decay * decay * (cubes + 1.0)
-        row_sums[i], row_squares[i] = ones, squares
-        sum_cubes += cubes
-        triangles += counted
-    ones, squares = 0.0, 0.0
-    for i in range(m - 2, -1, -1):
-        decay = decays[i + 1]
-        ones = decay * (ones + 1.0)
-        squares = decay * decay * (squares + 1.0)
-        row_sums[i] += ones
-        row_squares[i] += squares
-    carried = 0.0
-    images[0] = 0.0
-    for i in range(1, m):
-        carried = decays[i] * (carried + row_sums[i - 1])
-        images[i] = carried
-    carried = 0.0
-    for i in range(m - 2, -1, -1):
-        carried = decays[i + 1] * (carried + row_sums[i + 1])
-        images[i] += carried
-    out[0] = 2.0 * sum_cubes
-    out[1] = 6.0 * triangles
-
-
-@njit(
-    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
-    cache=True,
-    nogil=True,
-    fastmath={"reassoc", "contract"},
-)
-def target_rows(decays, psi, v, u, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums of K̃ ∘ ΨΨᵀ, the image K̃v and ΨΨᵀu, up and down the sorted rows.
-
-    ``found`` has a row for each of the three.
-    """
+@njit("void(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])", cache=True, nogil=True)
+def weighted_rows(decays, psi, w, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, in the sorted order of a column."""
     m, rank = psi.shape
-    carried, turned = np.zeros(rank), np.zeros(rank)  # turned: Ψᵀu
-    weighted = 0.0
-    found[0, 0], found[1, 0] = 0.0, 0.0
-    for a in range(rank):
-        turned[a] = psi[0, a] * u[0]
-    for i in range(1, m):
-        decay = decays[i]
-        weighted = decay * (weighted + v[i - 1])
-        found[1, i] = weighted
-        inner = 0.0
-        for a in range(rank):
-            carried[a] = decay * (carried[a] + psi[i - 1, a])
-            inner += psi[i, a] * carried[a]
-            turned[a] += psi[i, a] * u[i]
-        found[0, i] = inner
-    carried[:] = 0.0
-    weighted = 0.0
-    image = 0.0
-    for a in range(rank):
-        image += psi[m - 1, a] * turned[a]
-    found[2, m - 1] = image
-    for i in range(m - 2, -1, -1):
-        decay = decays[i + 1]
-        weighted = decay * (weighted + v[i + 1])
-        found[1, i] += weighted
-        inner, image = 0.0, 0.0
-        for a in range(rank):
-            carried[a] = decay * (carried[a] + psi[i + 1, a])
-            inner += psi[i, a] * carried[a]
-            image += psi[i, a] * turned[a]
-        found[0, i] += inner
-        found[2, i] = image
-
-
-@njit(
-    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
-    cache=True,
-    nogil=True,
-)
-def cross_shares(decays, psi, squares, row_sums, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums of Ã ∘ B̃ with a target L = ΨΨᵀ into the first row of ``found``, of shape (3, m).
-
-    ``squares`` is the diagonal of L and ``row_sums`` is K̃1. Off the diagonal
-    Ã_ij = K_ij - u_i - u_j + Σu/(m-1), and B̃_ij is the same with L and v, since L̃1 = -diag L.
-    """
-    m = len(squares)
-    u, v = row_sums / (m - 2), -squares / (m - 2)
-    target_rows(decays, psi, v, u, found)  # (K̃ ∘ L)1, K̃v and Lu
-    sum_u, sum_v, product = u.sum(), v.sum(), (u * v).sum()
-    for i in range(m):
-        a, b = u[i] - sum_u / (m - 1), v[i] - sum_v / (m - 1)
-        found[0, i] += (
-            (m - 1) * a * b
-            - b * row_sums[i]
-            - found[1, i]
-            + (a + u[i]) * squares[i]  # L̃u = Lu - diag(L) u
-            - found[2, i]
-            + a * (sum_v - v[i])
-            + b * (sum_u - u[i])
-            + (product - u[i] * v[i])
-        )
+    for step in (1, -1):  # up, then down
+        carried, weighted, decay = np.zeros(rank), 0.0, 0.0
+        for place in range(m):
+            i = place if step > 0 else m - 1 - place
+            if step > 0:
+                decay = decays[i]
+                found[0, i], found[1, i] = 0.0, 0.0
+            weighted *= decay
+            found[1, i] += weighted
+            weighted += w[i]
+            for a in range(rank):
+                carried[a] *= decay
+                found[0, i] += psi[i, a] * carried[a]
+                carried[a] += psi[i, a]
+            if step < 0:
+                decay = decays[i]

@@ -50,36 +50,14 @@ NOTHING = 1e-12
 AMPLIFIED = 1.0 / RIDGE
 
 
-@dataclass(frozen=True)
-class Member:
-    """A kernel of the family for numbers, with multiples of its bandwidth."""
-
-    name: str
-    recipe: Kernel
-    multiples: tuple[float, ...] = ()  # of the median distance between rows
-    of_ranks: bool = False  # of the ranks of every column instead of its values
-
-    def views(self, table: Table) -> list[tuple[str, Sample]]:
-        """The table with this kernel at every width; none if the kernel cannot read the table."""
-        rows = table.ranked() if self.of_ranks else table
-        if rows is None:  # without numbers
-            return []
-        side = sample_of_table(rows, self.recipe, scale_free=True)
-        if not self.multiples:
-            return [(self.name, side)]
-        kernel: Any = side.kernel
-        return [
-            (f"{self.name}, {Fraction(each)} median", replace(side, kernel=kernel.widened(each)))
-            for each in self.multiples
-        ]
-
-
-#: Chosen on ten of hyppo's twenty simulations and four shapes of our own; see docs/mathematics.
-MEMBERS = (
-    Member("Linear", Linear()),
-    Member("Gaussian", Gaussian(), multiples=(1 / 32, 1 / 8, 1 / 2, 2.0)),
-    Member("Laplace", Laplace()),
-    Member("Gaussian of ranks", Gaussian(), multiples=(1 / 8, 1 / 2), of_ranks=True),
+#: Kernels of numbers: name, recipe, multiples of its bandwidth (the median distance between rows),
+#: and whether it compares the ranks of every column instead of its values. Chosen on ten of hyppo's
+#: twenty simulations and four shapes of our own; see docs/mathematics.
+MEMBERS: tuple[tuple[str, Kernel, tuple[float, ...], bool], ...] = (
+    ("Linear", Linear(), (), False),
+    ("Gaussian", Gaussian(), (1 / 32, 1 / 8, 1 / 2, 2.0), False),
+    ("Laplace", Laplace(), (), False),
+    ("Gaussian of ranks", Gaussian(), (1 / 8, 1 / 2), True),
 )
 
 
@@ -98,7 +76,22 @@ class Family:
     @classmethod
     def of_table(cls, table: Table) -> Family:
         """Kernels of many widths for a table of numbers, and categories beside them."""
-        names, sides = zip(*(pair for each in MEMBERS for pair in each.views(table)), strict=True)
+        found: list[tuple[str, Sample]] = []
+        for name, recipe, multiples, of_ranks in MEMBERS:
+            rows = table.ranked() if of_ranks else table
+            if rows is None:  # categories only
+                continue
+            side = sample_of_table(rows, recipe, scale_free=True)
+            kernel: Any = side.kernel
+            found += (
+                [(name, side)]
+                if not multiples
+                else [
+                    (f"{name}, {Fraction(each)} median", replace(side, kernel=kernel.widened(each)))
+                    for each in multiples
+                ]
+            )
+        names, sides = zip(*found, strict=True)
         return cls(names, sides)
 
     @property
@@ -113,8 +106,7 @@ class Family:
     def is_informative(self, squares: np.ndarray) -> np.ndarray:
         """Which kernels tell rows apart, from the squares ΣÃ² of their U-centred matrices."""
         means = np.array([np.abs(side.near_origin().diag()).mean() for side in self.sides])
-        informative: np.ndarray = squares > NOTHING * (means * self.n_samples) ** 2
-        return informative
+        return np.asarray(squares > NOTHING * (means * self.n_samples) ** 2)
 
 
 @dataclass(frozen=True)

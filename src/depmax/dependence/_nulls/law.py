@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special
@@ -128,13 +129,7 @@ class PermutationLaw:
             # no remainder has a longer tail than the leading weight
             third = min(third, 4.0 * weights[0] * max(variance, 0.0))
             return mixture_sf(z, weights, variance, third)
-        if abs(self.skewness) < FLAT:
-            return float(special.ndtr(-z))
-        shape = 4.0 / self.skewness**2
-        point = shape + z * 2.0 / self.skewness
-        if self.skewness > 0:
-            return float(special.gammaincc(shape, max(point, 0.0)))
-        return float(special.gammainc(shape, max(point, 0.0)))
+        return float(gamma_sf(np.array(z), np.array(self.skewness)))
 
     def isf(self, tail: float) -> float:
         """The value that is reached with probability ``tail``, by the gamma law."""
@@ -158,16 +153,31 @@ def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:
     if m < 6:  # the third moment needs six distinct rows
         return PermutationLaw(scale / pairs, 0.0, (), n_shared, least)
     require_finite_values([x.cubes, x.triangles, y.cubes, y.triangles])
-    falling = m * (m - 1) * (m - 2) * (m - 3) * (m - 4) * (m - 5)
-    third = (
-        4 * (m**4 - 8 * m**3 + 19 * m**2 - 4 * m - 16) * x.cubes * y.cubes
-        - 8 * (3 * m**2 - 15 * m + 16) * (x.cubes * y.triangles + x.triangles * y.cubes)
-        + 8 * (m**3 - 9 * m**2 + 26 * m - 22) * x.triangles * y.triangles
-    ) / falling
-    skewness = float(third / scale**3)
+    skewness = float(third_moment(x.cubes, x.triangles, y, m) / scale**3)
     products = np.outer(x.leading, y.leading).ravel() / (m * scale)
     weights = tail_weights(products, skewness)
     return PermutationLaw(scale / pairs, skewness, weights, n_shared, least)
+
+
+def gamma_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
+    """Tails of gamma laws with mean zero and variance one (Pearson's type III), elementwise."""
+    flat = np.abs(skewness) < FLAT
+    skewed = np.where(flat, 1.0, skewness)
+    shape = 4.0 / skewed**2
+    point = np.maximum(shape + z * 2.0 / skewed, 0.0)
+    tail = np.where(skewed > 0, special.gammaincc(shape, point), special.gammainc(shape, point))
+    found: np.ndarray = np.where(flat, special.ndtr(-z), tail)
+    return found
+
+
+def third_moment(cubes: Any, triangles: Any, y: Spread, n_samples: int) -> Any:
+    """Of Σ ÃB̃ over all permutations, from ΣÃ³ and tr Ã³, of one matrix or of several."""
+    m = n_samples
+    return (
+        4 * (m**4 - 8 * m**3 + 19 * m**2 - 4 * m - 16) * cubes * y.cubes
+        - 8 * (3 * m**2 - 15 * m + 16) * (cubes * y.triangles + triangles * y.cubes)
+        + 8 * (m**3 - 9 * m**2 + 26 * m - 22) * triangles * y.triangles
+    ) / (m * (m - 1) * (m - 2) * (m - 3) * (m - 4) * (m - 5))
 
 
 def tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:

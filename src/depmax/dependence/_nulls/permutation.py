@@ -334,37 +334,32 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
     These diagonals hold every pair of rows once (twice for d = m/2), so each kernel value is
     computed once. With a ``band``, only diagonals 1 + start to stop, and their part of the sums.
     """
-    m = side.n_samples
-    half = m // 2
+    m, half = side.n_samples, side.n_samples // 2
     band = band or slice(0, half)
     first, width = band.start, band.stop - band.start
     diagonals = np.empty((width, m), dtype=np.float64 if m <= DOUBLE_ROWS else np.float32)
     twice = side.take(np.arange(m + half + BLOCK) % m)  # the columns after i, without wrapping
 
-    def work(rows: slice) -> tuple[slice, np.ndarray, np.ndarray]:
-        count = rows.stop - rows.start
+    def work(rows: slice) -> np.ndarray:
         block = twice.tile(rows, slice(rows.start + first + 1, rows.stop + band.stop))
         step, item = block.strides
         # view[r, d - 1] = K[i, i + first + d], i = start + r: each row begins one entry further on
-        view = np.lib.stride_tricks.as_strided(
-            block, (count, width), (step + item, item), writeable=False
-        )
+        shape = rows.stop - rows.start, width
+        view = np.lib.stride_tricks.as_strided(block, shape, (step + item, item), writeable=False)
         diagonals[:, rows] = view.T
-        sums = view.sum(axis=1)
-        # entries of the block that belong to no diagonal 1..width of its rows: two corners
-        before = np.tri(count, count - 1, -1, dtype=bool)
-        block[:, : count - 1][before] = 0.0
-        block[:, width:][~before] = 0.0
-        if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
-            block[np.arange(count), np.arange(count) + width - 1] = 0.0
-        return rows, sums, block.sum(axis=0)
+        return np.asarray(view.sum(axis=1))
 
-    sums = np.zeros(m + half + BLOCK)
-    for rows, of_rows, of_columns in map_threads(work, list(slices(m, BLOCK)), n_jobs):
-        sums[rows] += of_rows
-        sums[rows.start + first + 1 : rows.stop + band.stop] += of_columns
-    sums[: half + BLOCK] += sums[m:]
-    return diagonals, sums[:m]
+    sums = np.concatenate(map_threads(work, list(slices(m, BLOCK)), n_jobs))
+    # the other half of each row, K[i - d, i]: each diagonal begins one entry earlier
+    doubled = np.concatenate([diagonals, diagonals], axis=1)
+    step, item = doubled.strides
+    before = np.lib.stride_tricks.as_strided(
+        doubled[:, m - first - 1 :], diagonals.shape, (step - item, item), writeable=False
+    )
+    sums += before.sum(axis=0, dtype=np.float64)
+    if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
+        sums -= diagonals[-1]
+    return diagonals, sums
 
 
 def slack_of(x: Sample, y: Sample) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -125,6 +126,7 @@ def counted_pvalue(x: Levels | None, y: Levels | None) -> float | None:
     return pvalue_of_counts(len(x.codes), int(x.counts[1]), int(y.counts[1]), n_both)
 
 
+@lru_cache(maxsize=10_000)
 def pvalue_of_counts(m: int, k: int, l: int, n_both: int) -> float:  # noqa: E741  (l ones of y)
     """Exact p-value of two levels on both sides: k and l ones among m rows, some together."""
     counts = np.arange(max(0, k + l - m), min(k, l) + 1)
@@ -136,23 +138,25 @@ def pvalue_of_counts(m: int, k: int, l: int, n_both: int) -> float:  # noqa: E74
     return float(np.clip(stats.hypergeom.pmf(reaching, m, k, l).sum(), TINY, 1.0))
 
 
-def sequential_pvalue(observed: float, chunks: Iterable[np.ndarray], slack: float) -> float:
+def sequential_pvalue(
+    observed: float, chunks: Iterable[np.ndarray], slack: float, most: int = MOST_PERMUTATIONS
+) -> float:
     """P-value from as many permuted values as it needs (Besag and Clifford, 1991).
 
     With the ``ENOUGH``-th value that reaches the observed one it is ``ENOUGH`` over their number;
-    if ``MOST_PERMUTATIONS`` bring fewer, (1 + reached)/(1 + permutations). Values
-    within ``slack`` of the observed one are ties, which count.
+    if ``most`` bring fewer, (1 + reached)/(1 + permutations). Values within ``slack`` of the
+    observed one are ties, which count.
     """
     reached, done = 0, 0
     for values in chunks:
-        hits = np.flatnonzero(values[: MOST_PERMUTATIONS - done] >= observed - slack)
+        hits = np.flatnonzero(values[: most - done] >= observed - slack)
         if reached + len(hits) >= ENOUGH:
             return ENOUGH / (done + int(hits[ENOUGH - reached - 1]) + 1)
         reached += len(hits)
-        done += len(values)
-        if done >= MOST_PERMUTATIONS:
+        done = min(done + len(values), most)
+        if done == most:
             break
-    return (1 + reached) / (1 + min(done, MOST_PERMUTATIONS))
+    return (1 + reached) / (1 + done)
 
 
 def is_varied(side: Sample, name: str) -> bool:

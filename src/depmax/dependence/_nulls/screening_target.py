@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse, special
+from scipy.stats import false_discovery_control
 
-from depmax.data.checks import MINIMUM
+from depmax._threads import map_threads, one_blas_thread, slices
+from depmax.data.checks import MINIMUM, Missing, has_missing, require_finite_values
+from depmax.data.columns import Categories
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
-from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
+from depmax.dependence._nulls.law import (
+    TAIL,
+    TINY,
+    Spread,
+    gamma_sf,
+    permutation_law,
+    third_moment,
+)
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
 from depmax.dependence._nulls.rare import (
+    ENOUGH,
+    EXPECTED,
+    FEWEST_ROWS,
+    MOST_PERMUTATIONS,
+    SHARED,
+    SKEWEST,
     Levels,
     counted_pvalue,
     is_out_of_range,
+    pvalue_of_counts,
     sequential_pvalue,
     spread_of,
 )
+from depmax.dependence._nulls.sorted_columns import Drawn, SortedColumns, TargetCoordinates
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import (
-    NO_EFFECT,
-    Effect,
-    effect_of,
-    shares_of_coordinates,
-    shares_of_rows,
-)
+from depmax.dependence.variance import effect_of, shares_of_coordinates, shares_of_rows
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -38,6 +52,22 @@ from depmax.maps.incomplete_cholesky import factor_to
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.
 EXCHANGED_TOL = 1e-3
+#: Numbers of a block of columns: it stays in the second-level cache.
+BLOCK = 2**15
+#: Patterns of missing cells whose rows of the target are kept.
+PATTERNS = 64
+#: Level of the test that the lower end of an interval of 95% stands for.
+EXCLUDES_ZERO = 0.025
+#: Of more columns than this, p-values are computed in full only where they matter: where the
+#: adjusted p-value can be at most this.
+MANY_COLUMNS, MATTERS = 1000, 0.25
+#: Permutations of a column before it is known whether its p-value matters.
+FIRST_PERMUTATIONS = 333
+
+#: What is found out about a column, in this order.
+FOUND = ("score", "pvalue", "bandwidth", "effect", "effect_low", "effect_high")
+#: Of a column that says nothing.
+NOTHING = (0.0, 1.0, np.nan, 0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -64,73 +94,30 @@ class ScreeningTarget:
 
     coordinates: TargetCoordinates
     levels: Levels | None  # which rows of y are equal, if known
-    error: float
-    exchanged: ExchangedTarget | None = None  # where rows are not independent
+    error: float  # part of the kernel's trace that the coordinates leave out
+    rows: Any = None  # of the target, that an exchange looks at
+    exchange: Exchange | None = None  # where rows are not independent, with
+    plan: Plan | None = None  # how these rows are exchanged
+    _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, side: Sample, tol: float, plan: Plan | None = None) -> ScreeningTarget:
+    def of(
+        cls,
+        side: Sample,
+        tol: float,
+        exchange: Exchange | None = None,
+        plan: Plan | None = None,
+    ) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
         error = 0.0
         if side.is_narrow:
             exact = side.centred_coordinates()
         else:
-            partial = factor_to(side, tol)
-            exact = np.asarray(partial.factor)
-            error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+            factor = factor_to(side, tol)
+            exact = np.asarray(factor.factor)
+            error = float(factor.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        exchanged = None if plan is None else ExchangedTarget.of(coordinates, plan)
-        found = cls(coordinates, Levels.of(side), error, exchanged)
-        _ = found.spread  # once, before threads ask for it
-        return found
-
-    def score(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        """HSIC of one column, its p-value and the bandwidth used."""
-        if recipe.capabilities.telescopes:
-            return self._score_sorted(self._sorted(recipe, column), column, unbiased)
-        rows = column[:, np.newaxis]
-        choice = Choice(self.side)
-        kernel = recipe.resolve(rows, choice)
-        side = Sample(kernel, rows)
-        statistic = terms(side, self.side, unbiased=True).hsic()
-        levels = Levels.of(side)
-        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
-        if self.exchanged is not None:
-            pvalue = self.exchanged.pvalue(side, law.scale)
-        else:
-            permuted = permutation_chunks(side, self.side)
-            pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
-        pvalue = min(1.0, choice.n_candidates * pvalue)
-        value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
-        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
-
-    def score_and_effect(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, ...]:
-        """Score, p-value and bandwidth, then the effect with the ends of its interval."""
-        if recipe.capabilities.telescopes:
-            ordered = self._sorted(recipe, column)
-            score = self._score_sorted(ordered, column, unbiased)
-            found = self._effect_sorted(ordered)
-        else:
-            score, found = self.score(recipe, column, unbiased), self.effect(recipe, column)
-        low = found.low if self.exchanged is None else _low_with(found.low, score[1])
-        return (*score, found.share, low, found.high)
-
-    def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
-        """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
-        if recipe.capabilities.telescopes:
-            return self._effect_sorted(_Sorted.of(column, bandwidth, self.coordinates))
-        rows = column[:, np.newaxis]
-        side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
-        cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
-        return effect_of(cross, own, self.own_shares, self._units)
-
-    @property
-    def _units(self) -> np.ndarray | None:
-        """The independent unit of every row, if rows are not independent."""
-        return None if self.exchanged is None else self.exchanged.plan.units
+        return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan)
 
     @cached_property
     def side(self) -> Sample:
@@ -148,182 +135,291 @@ class ScreeningTarget:
         """(B̃ ∘ B̃)1 of the target."""
         return shares_of_coordinates(self.coordinates.psi, self.coordinates.psi)
 
-    def _pvalue(
-        self,
-        statistic: float,
-        law: PermutationLaw,
-        levels: Levels | None,
-        permuted: Iterator[np.ndarray],
-        slack: float = SLACK,
-    ) -> float:
-        """From counts if both sides have two levels, from permutations if the law is off."""
-        counted = counted_pvalue(levels, self.levels)
-        if counted is not None:
-            return counted
-        if is_out_of_range(law, levels, self.levels, self.side.n_samples):
-            return sequential_pvalue(statistic, permuted, slack * law.scale)
-        return law.sf(statistic)
-
-    def _sorted(self, recipe: Any, column: np.ndarray) -> _Sorted:
-        """A column with the bandwidth of its Laplace kernel, and the target in its order."""
-        if recipe.policy == "median":
-            return _Sorted.of(column, None, self.coordinates)
-        choice = Choice(self.side)
-        width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
-        return _Sorted.of(column, width, self.coordinates, choice.n_candidates)
-
-    def _effect_sorted(self, ordered: _Sorted) -> Effect:
-        if ordered.column.is_constant:
-            return NO_EFFECT
-        cross, own = ordered.column.shares(ordered.target)
-        order = ordered.column.order
-        units = None if self._units is None else self._units[order]
-        return effect_of(cross, own, self.own_shares[order], units)
-
-    def _score_sorted(
-        self, ordered: _Sorted, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        prepared, y = ordered.column, self.coordinates
-        if prepared.is_constant:
-            return 0.0, 1.0, prepared.bandwidth
-        of_column, total = prepared.spread()
-        statistic = prepared.terms(y, total, True, ordered.target).hsic()
-        law = permutation_law(of_column, self.spread, len(column))
-        if statistic > law.scale:  # only a tail needs the spectrum
-            of_column = replace(of_column, leading=prepared.leading())
-            law = permutation_law(of_column, self.spread, len(column))
-        value = statistic
-        if not unbiased:
-            value = prepared.terms(y, total, False, ordered.target).hsic()
-        if self.exchanged is not None:
-            pvalue = self.exchanged.pvalue_sorted(column, prepared.bandwidth, law.scale)
-        else:
-            pvalue = self._pvalue(
-                statistic,
-                law,
-                None if self.levels is None else prepared.levels(),
-                prepared.permuted(y, total),
-            )
-        return value, min(1.0, ordered.n_candidates * pvalue), prepared.bandwidth
-
-
-@dataclass(frozen=True)
-class _Sorted:
-    """A column with the Laplace kernel and a target, both in the order of the column."""
-
-    column: LaplaceColumn
-    target: TargetCoordinates
-    n_candidates: int = 1  # kernels that this one was chosen from
-
-    @classmethod
-    def of(
-        cls,
-        column: np.ndarray,
-        bandwidth: float | None,
-        target: TargetCoordinates,
-        n_candidates: int = 1,
-    ) -> _Sorted:
-        prepared = LaplaceColumn.of(column, bandwidth)
-        return cls(prepared, target.take(prepared.order), n_candidates)
-
-
-@dataclass(frozen=True)
-class ExchangedTarget:
-    """A target whose rows are exchanged by a plan, since they are not independent."""
-
-    plan: Plan
-    coordinates: TargetCoordinates  # of the rows that take part
-
-    @classmethod
-    def of(cls, coordinates: TargetCoordinates, plan: Plan) -> ExchangedTarget:
-        """The leading coordinates of the rows that take part."""
-        return cls(plan, TargetCoordinates.of(coordinates.psi[plan.rows], tol=EXCHANGED_TOL))
-
-    def pvalue(self, side: Sample, scale: float) -> float:
-        """P-value of a column with any kernel; ``scale`` is the size of its chance values."""
-        linear, taking_part = Sample(Linear(), self.coordinates.psi), side.take(self.plan.rows)
-        observed = terms(taking_part, linear, unbiased=True).hsic()
-        chunks = permutation_chunks(taking_part, linear, self.plan)
-        return sequential_pvalue(observed, chunks, SLACK * scale)
-
-    def pvalue_sorted(self, column: np.ndarray, bandwidth: float, scale: float) -> float:
-        """P-value of a column with the Laplace kernel."""
-        ordered = LaplaceColumn.of(column[self.plan.rows], bandwidth)
-        if ordered.is_constant:
-            return 1.0
-        total = ordered.spread()[1]
-        observed = ordered.terms(self.coordinates, total, unbiased=True).hsic()
-        chunks = ordered.exchanged(self.coordinates, total, self.plan)
-        return sequential_pvalue(observed, chunks, SLACK * scale)
-
-
-#: Level of the test that the lower end of an interval of 95% stands for.
-EXCLUDES_ZERO = 0.025
-#: Patterns of missing cells whose rows of the target are kept.
-PATTERNS = 64
-
-
-@dataclass(frozen=True)
-class GappedTarget:
-    """A target and, for columns with missing cells, the part of it that has a value beside it."""
-
-    whole: ScreeningTarget
-    level: bool = False  # whether a missing number is a value of its own, besides
-    exchange: Exchange | None = None  # of rows that are not independent
-    rows: Any = None  # of the target, that an exchange looks at
-    _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
+    @cached_property
+    def exchanged(self) -> tuple[TargetCoordinates, Drawn]:
+        """Leading coordinates of the rows that take part in an exchange, and their orders."""
+        assert self.plan is not None
+        taking_part = self.coordinates.psi[self.plan.rows]
+        drawn = Drawn(self.plan.draw, len(taking_part))
+        return TargetCoordinates.of(taking_part, tol=EXCHANGED_TOL), drawn
 
     @property
-    def error(self) -> float:
-        """Part of the target kernel's trace that its coordinates leave out."""
-        return self.whole.error
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.coordinates.squares)
 
-    def score(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        """HSIC of one column, its p-value and the bandwidth used."""
-        missing = np.isnan(column)
-        if not missing.any():
-            return self.whole.score(recipe, column, unbiased)
-        part = self.beside(~missing)
-        score, pvalue, width = 0.0, 1.0, np.nan
-        if part is not None:
-            score, pvalue, width = part.score(recipe, column[~missing], unbiased)
-            score *= shrinkage(len(column) - int(missing.sum()), len(column), unbiased)
-        if not self.level:
-            return score, pvalue, width
-        of_gaps, other, _ = self.whole.score(Delta(), missing.astype(np.float64), unbiased)
-        return score + of_gaps, _both(pvalue, other), width
+    # --- all columns ------------------------------------------------------------------------------
+    def screen(
+        self,
+        values: Any,
+        recipe: Kernel,
+        categories: Categories,
+        *,
+        unbiased: bool = True,
+        missing: Missing = "neutral",
+        full: bool = False,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """What is found out about every column (``FOUND``), of shape (n_features, 6).
 
-    def score_and_effect(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, ...]:
-        """Score, p-value and bandwidth, then the effect with the ends of its interval."""
-        if not np.isnan(column).any():
-            return self.whole.score_and_effect(recipe, column, unbiased)
-        score, pvalue, width = self.score(recipe, column, unbiased)
-        found = self.effect(recipe, column, None if np.isnan(width) else width)
-        low = found.low if self.exchange is None else _low_with(found.low, pvalue)
-        return score, pvalue, width, found.share, low, found.high
-
-    def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
-        """Effect where there is a value, times the share of these rows.
-
-        Where a gap is a value of its own: that of the values or of the gaps, whichever is larger.
+        Parameters
+        ----------
+        values : ndarray or sparse matrix of shape (n_samples, n_features)
+        recipe : kernel of a column of numbers
+        categories : categorical columns, compared by equality
+        unbiased : whether scores are unbiased HSIC
+        missing : what a missing cell means
+        full : whether all p-values are computed in full, however many columns there are
+        n_jobs : threads
         """
-        missing = np.isnan(column)
-        if not missing.any():
-            return self.whole.effect(recipe, column, bandwidth)
-        part = self.beside(~missing)
-        found = NO_EFFECT
+        values = values.tocsc() if sparse.issparse(values) else values
+        d = values.shape[1]
+        full = full or d <= MANY_COLUMNS or self.plan is not None
+        gapped = np.zeros(d, dtype=bool)
+        if has_missing(values):
+            gapped = np.isnan(values).any(axis=0)
+        in_blocks = recipe.capabilities.telescopes & ~gapped
+        in_blocks[list(categories)] = False
+        _ = self.spread, self.own_shares, self.side  # once, before threads ask for them
+
+        def work(part: np.ndarray) -> np.ndarray:
+            if in_blocks[part[0]]:
+                room = np.empty_like(self.coordinates.psi)  # taken once: it may be large
+                blocks = (_columns(values, part[some]) for some in slices(len(part), size))
+                found = [self._of_sorted(recipe, one, unbiased, full, room) for one in blocks]
+                return np.concatenate(found)
+            (column,) = _columns(values, part)
+            kernel = Delta() if part[0] in categories else recipe
+            alone = self._of_gapped if gapped[part[0]] else self._alone
+            return np.array([[*alone(kernel, column, unbiased, missing == "level"), np.nan]])
+
+        together, size = np.flatnonzero(in_blocks), max(1, BLOCK // self.n_samples)
+        share = max(size, min(8, -(-len(together) // effective_n_jobs(n_jobs))))
+        parts = [together[some] for some in slices(len(together), share)]
+        parts += [np.array([position]) for position in np.flatnonzero(~in_blocks)]
+        found = np.empty((d, len(FOUND) + 1))
+        with one_blas_thread(always=True):
+            for part, lines in zip(parts, map_threads(work, parts, n_jobs), strict=True):
+                found[part] = lines
+            hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
+            optimistic = np.where(np.isnan(hints), found[:, 1], hints)
+            adjusted = false_discovery_control(optimistic)
+            some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
+            matter = [some_matter[some] for some in slices(len(some_matter), size)]
+            found_again = map_threads(
+                lambda part: self._of_sorted(recipe, _columns(values, part), unbiased, full=True),
+                matter,
+                n_jobs,
+            )
+            for part, lines in zip(matter, found_again, strict=True):
+                found[part] = lines
+        if self.plan is not None:
+            # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
+            # for it: no interval excludes 0 unless the p-value does
+            found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
+        return found[:, : len(FOUND)]
+
+    # --- a block of columns with the Laplace kernel -----------------------------------------------
+    def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
+        """Sorted columns, given one per line, and how many kernels each one's was chosen from."""
+        n_candidates = np.ones(len(columns))
+        if recipe.policy == "median":
+            return SortedColumns.of(columns), n_candidates
+        widths = np.empty(len(columns))
+        for place, column in enumerate(columns):
+            choice = Choice(self.side)
+            widths[place] = recipe.resolve(column[:, np.newaxis], choice).bandwidth
+            n_candidates[place] = choice.n_candidates
+        return SortedColumns.of(columns, widths), n_candidates
+
+    def _of_sorted(
+        self,
+        recipe: Any,
+        columns: np.ndarray,
+        unbiased: bool,
+        full: bool,
+        room: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
+        m, y = self.n_samples, self.levels
+        block, n_candidates = self.sorted(recipe, columns)
+        units = None if self.plan is None else self.plan.units
+        codes = y.codes if y is not None and len(y.counts) == 2 else None
+        sums = block.sums(self.coordinates, self.own_shares, codes, units, room)
+        constant = sums["constant"] > 0.0
+        trace = float(self.coordinates.squares.sum())
+        statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
+        scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
+        pvalues, hints = self._pvalues(block, sums, statistic, columns, full)
+        effects = _effects(sums, float(self.own_shares.sum()), m, units)
+        return np.column_stack(
+            [
+                np.where(constant, 0.0, scores),
+                np.minimum(1.0, n_candidates * pvalues),
+                block.widths,
+                *np.where(constant, 0.0, effects),
+                np.minimum(1.0, n_candidates * hints),
+            ]
+        )
+
+    def _pvalues(
+        self,
+        block: SortedColumns,
+        sums: dict[str, np.ndarray],
+        statistic: np.ndarray,
+        columns: np.ndarray,
+        full: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """P-values of sorted columns, and the least they can be where they are not in full.
+
+        From counts if both sides have two levels, from permutations if the law is off.
+        """
+        m, of_y, y = self.n_samples, self.spread, self.levels
+        pairs = m * (m - 3)
+        deviation = np.sqrt(2.0 * np.maximum(sums["squares"], 0.0) * max(of_y.squares, 0.0) / pairs)
+        varies = (deviation > 0.0) & (sums["constant"] == 0.0) & (sums["n_rare"] > 1)
+        scale, skewness = deviation / pairs, np.zeros(len(deviation))
+        if m >= 6:  # the third moment needs six distinct rows
+            third = third_moment(sums["cubes"], sums["triangles"], of_y, m)
+            np.divide(require_finite_values(third), deviation**3, out=skewness, where=varies)
+        z = np.divide(statistic, scale, out=np.zeros(len(scale)), where=varies)
+        least = max(math.exp(-math.lgamma(m + 1.0)), TINY)
+        pvalues = np.where(varies, np.maximum(gamma_sf(z, skewness), least), 1.0)
+        hints = np.full(len(pvalues), np.nan)
+        counted = varies & (y is not None and len(y.counts) == 2) & (sums["n_levels"] == 2)
+        permute = (skewness > SKEWEST) | (m < FEWEST_ROWS) | (min(of_y.n_carrying, m) < SHARED)
+        if y is not None:
+            rare = (np.maximum(sums["n_rare"], y.n_rare) <= m / 2) & varies
+            permute |= rare & (sums["n_rare"] * y.n_rare < EXPECTED * m)
+        permute &= varies & ~counted
+        if self.plan is not None:
+            counted, permute = np.zeros_like(varies), varies
+        for j in np.flatnonzero(counted).tolist():
+            ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
+            pvalues[j] = pvalue_of_counts(m, *ones)
+        most = MOST_PERMUTATIONS if full else FIRST_PERMUTATIONS
+        for j in np.flatnonzero(permute).tolist():
+            observed, permuted = self._permuted(block.column(j), sums["total"][j], columns[j])
+            observed = float(statistic[j]) if observed is None else observed
+            pvalues[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
+            if not full and pvalues[j] < ENOUGH / most:  # three standard errors below it
+                reached = pvalues[j] * (1 + most) - 1.0
+                hints[j] = max(0.0, reached - 3.0 * math.sqrt(reached + 1.0)) / most
+        tail = varies & ~counted & ~permute & (z > TAIL)
+        if not full:  # the law of the far tail is at least half that of the body, and bounded
+            hints[tail] = pvalues[tail] / 2.0
+            bound = heaviest_sf(z[tail], np.maximum(skewness[tail], 0.0))
+            pvalues[tail] = np.maximum(pvalues[tail], bound)
+            return pvalues, hints
+        for j in np.flatnonzero(tail).tolist():
+            squares, cubes, triangles = (
+                float(sums[name][j]) for name in ("squares", "cubes", "triangles")
+            )
+            spread = Spread(squares, cubes, triangles, block.column(j).leading())
+            pvalues[j] = permutation_law(spread, of_y, m).sf(float(statistic[j]))
+        return pvalues, hints
+
+    def _permuted(
+        self, one: SortedColumns, total: float, column: np.ndarray
+    ) -> tuple[float | None, Iterator[np.ndarray]]:
+        """HSIC₁ of permutations, and as observed if that is of some rows only."""
+        if self.plan is None:
+            return None, one.permuted(self.coordinates, total)
+        target, orders = self.exchanged
+        part = SortedColumns.of(column[np.newaxis, self.plan.rows], one.widths)
+        sums = part.sums(target)
+        total, trace = float(sums["total"][0]), float(target.squares.sum())
+        observed = target.hsic(sums["inner"], sums["middle"], total * trace)
+        if sums["constant"][0]:
+            return 0.0, iter([np.zeros(MOST_PERMUTATIONS)])
+        return float(observed[0]), part.in_orders(target, total, orders)
+
+    # --- one column -------------------------------------------------------------------------------
+    def _alone(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool = False
+    ) -> tuple[float, ...]:
+        """What is found out about a column with any kernel (``FOUND``)."""
+        if recipe.capabilities.telescopes:
+            return tuple(self._of_sorted(recipe, column[np.newaxis], unbiased, full=True)[0, :-1])
+        rows, choice = column[:, np.newaxis], Choice(self.side)
+        kernel = recipe.resolve(rows, choice)
+        side = Sample(kernel, rows)
+        statistic = terms(side, self.side, unbiased=True).hsic()
+        score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
+        levels = Levels.of(side)
+        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
+        if self.plan is not None:
+            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
+            observed = terms(part, linear, unbiased=True).hsic()
+            chunks = permutation_chunks(part, linear, self.plan)
+            pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
+        else:
+            counts = counted_pvalue(levels, self.levels)
+            if counts is not None:
+                pvalue = counts
+            elif is_out_of_range(law, levels, self.levels, len(rows)):
+                permuted, slack = permutation_chunks(side, self.side), slack_of(side, self.side)
+                pvalue = sequential_pvalue(statistic, permuted, slack * law.scale)
+            else:
+                pvalue = law.sf(statistic)
+        units = None if self.plan is None else self.plan.units
+        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
+        found = effect_of(*shares, units)
+        width = float(getattr(kernel, "bandwidth", np.nan))
+        pvalue = min(1.0, choice.n_candidates * pvalue)
+        return score, pvalue, width, found.share, found.low, found.high
+
+    def _of_gapped(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool
+    ) -> tuple[float, ...]:
+        """The same of the rows with a value, and of the gaps where these are values of their own.
+
+        Its effect is that of the values, times their share, or of the gaps, whichever is larger.
+        """
+        gaps = np.isnan(column)
+        n_known, part = int(np.sum(~gaps)), self.beside(~gaps)
+        found: tuple[float, ...] = NOTHING
         if part is not None:
-            found = part.effect(recipe, column[~missing], bandwidth)
-            share = 1.0 - float(missing.mean())
-            found = Effect(share * found.share, share * found.low, share * found.high)
-        if not self.level:
+            score, pvalue, width, *effect = part._alone(recipe, column[~gaps], unbiased)
+            score *= shrinkage(n_known, len(column), unbiased)
+            share = 1.0 - float(gaps.mean())
+            found = (score, pvalue, width, *(share * each for each in effect))
+        if not level:
             return found
-        of_gaps = self.whole.effect(Delta(), missing.astype(np.float64))
-        return max(found, of_gaps, key=lambda effect: effect.share)
+        of_gaps = self._alone(Delta(), gaps.astype(np.float64), unbiased)
+        pvalue = _both(found[1], of_gaps[1])
+        return (
+            found[0] + of_gaps[0],
+            pvalue,
+            found[2],
+            *max(found[3:], of_gaps[3:], key=lambda e: e[0]),
+        )
+
+    def biased(
+        self, recipe: Any, column: np.ndarray, level: bool = False, *, with_own: bool = False
+    ) -> tuple[float, float]:
+        """HSIC₀ of a column, perhaps with gaps, with the target, and with itself (or 0)."""
+        gaps = np.isnan(column)
+        if gaps.any():
+            part, less = self.beside(~gaps), shrinkage(int(np.sum(~gaps)), len(column), False)
+            found, more = (0.0, 0.0), (0.0, 0.0)
+            if part is not None:
+                found = part.biased(recipe, column[~gaps], with_own=with_own)
+            if level:
+                more = self.biased(Delta(), gaps.astype(np.float64), with_own=with_own)
+            # images of values and of gaps are orthogonal: what they share with the target adds up
+            return less * found[0] + more[0], less * found[1] + more[1]
+        rows, choose = column[:, np.newaxis], partial(most_dependent, self.side, warn=False)
+        if recipe.capabilities.telescopes:
+            width = None
+            if recipe.policy != "median":
+                width = np.array([recipe.resolve(rows, choose).bandwidth])
+            sums = SortedColumns.of(column[np.newaxis], width).sums(self.coordinates)
+            trace, pairs = float(self.coordinates.squares.sum()), (len(column) - 1) ** 2
+            return (sums["inner"][0] + trace) / pairs, sums["own_biased"][0] / pairs
+        side = Sample(recipe.resolve(rows, choose), rows)
+        own = terms(side, side, unbiased=False).hsic() if with_own else 0.0
+        return terms(side, self.side, unbiased=False).hsic(), own
 
     def beside(self, known: np.ndarray) -> ScreeningTarget | None:
         """The rows of the target beside a value; None if they can show nothing."""
@@ -337,19 +433,73 @@ class GappedTarget:
     def _take(self, rows: np.ndarray) -> ScreeningTarget | None:
         if len(rows) < MINIMUM[True]:
             return None
-        coordinates = TargetCoordinates.of(self.whole.coordinates.psi[rows])
+        coordinates = TargetCoordinates.of(self.coordinates.psi[rows])
         if not coordinates.psi.any():  # the target is constant there
             return None
-        levels = self.whole.levels
+        levels = self.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
-        exchanged = None
+        exchange, plan = None, None
         if self.exchange is not None:
             try:
-                plan = self.exchange.take(rows).plan(len(rows), self.rows[rows])
+                exchange = self.exchange.take(rows)
+                plan = exchange.plan(len(rows), self.rows[rows])
             except TooFewWays:
                 return None
-            exchanged = ExchangedTarget.of(coordinates, plan)
-        return ScreeningTarget(coordinates, levels, self.whole.error, exchanged)
+        return ScreeningTarget(coordinates, levels, self.error, None, exchange, plan)
+
+
+def _columns(values: Any, positions: np.ndarray) -> np.ndarray:
+    """Some columns, one per line, in float64."""
+    if sparse.issparse(values):
+        return np.ascontiguousarray(values[:, positions].toarray().T, dtype=np.float64)
+    if positions[-1] - positions[0] == len(positions) - 1:
+        values = values[:, positions[0] : positions[-1] + 1]
+    else:
+        values = values[:, positions]
+    return np.ascontiguousarray(values.T, dtype=np.float64)
+
+
+def _effects(
+    sums: dict[str, np.ndarray], own_y: float, m: int, units: np.ndarray | None
+) -> np.ndarray:
+    """Effects and the ends of their intervals, as ``variance.effect_of`` has them, (3, n_columns).
+
+    ``own_y`` is Σ B̃², ``units`` says which independent unit a row belongs to.
+    """
+    n = m if units is None else len(np.unique(units))
+    both = np.sqrt(np.maximum(sums["squares"], 0.0)) * math.sqrt(max(own_y, 0.0))
+    varies = (both > 0.0) & (sums["n_rare"] > 1)  # where one row alone differs, Ã = 0
+    share = np.divide(sums["cross"], both, out=np.zeros_like(both), where=varies)
+    if n < 4:  # as few units as this show nothing
+        low, high = np.zeros_like(share), np.ones_like(share)
+    else:
+        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
+        left = 2.0 / (n * (n - 3))  # variance under independence
+        spread = factor**2 * sums["influence"] / n / (n - 1) + left
+        root = np.sqrt(np.maximum(share, math.sqrt(left)))
+        half = float(special.stdtrit(n - 1, 0.975)) * np.sqrt(spread) / (2.0 * root)
+        low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
+        low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
+    return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
+
+
+def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
+    """Tails beyond z > 0 of w(x² - 1) + R, x and R normal, with variance 1: the longest there are.
+
+    No mixture of chi-squares with this skewness has a larger weight than w. The saddlepoint s of
+    ``ChiSquareMixture.sf`` solves a quadratic equation here.
+    """
+    w = np.clip(np.cbrt(skewness / 8.0), 1e-3, math.sqrt(0.5))
+    variance = 1.0 - 2.0 * w**2  # of R
+    b = 1.0 + 2.0 * w * z
+    s = 2.0 * z / (b + np.sqrt(np.maximum(b**2 - 8.0 * w * variance * z, 0.0)))
+    t = 2.0 * w * s
+    cumulant = 0.5 * (-np.log1p(-t) - t) + 0.5 * variance * s**2
+    r = np.sqrt(np.maximum(2.0 * (s * z - cumulant), 0.0))
+    q = s * np.sqrt(2.0 * w**2 / (1.0 - t) ** 2 + variance)
+    density = np.exp(-0.5 * r**2) / math.sqrt(2.0 * math.pi)
+    found: np.ndarray = np.clip(special.ndtr(-r) + density * (1.0 / q - 1.0 / r), 0.0, 1.0)
+    return found
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
@@ -357,14 +507,6 @@ def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
     if unbiased:
         return n_known * (n_known - 1) / (n_rows * (n_rows - 1))
     return ((n_known - 1) / (n_rows - 1)) ** 2
-
-
-def _low_with(low: float, pvalue: float) -> float:
-    """The lower end of an effect where rows belong together: 0 unless the p-value excludes it.
-
-    Pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows for it.
-    """
-    return low if pvalue <= EXCLUDES_ZERO else 0.0
 
 
 def _both(first: float, second: float) -> float:

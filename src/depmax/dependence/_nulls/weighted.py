@@ -19,9 +19,9 @@ import numpy as np
 from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, sample_of_matrix
-from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
+from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
@@ -135,17 +135,18 @@ class WeighedTarget:
         else:
             kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.weight)
             width = kernel.bandwidth
-        prepared = LaplaceColumn.of(column, width)
+        prepared = SortedColumns.of(column[np.newaxis], np.array([width]))
         value = sorted_terms(prepared, self.coordinates, self.weight, unbiased).hsic()
         pvalue = np.nan
         if test:
             if self.tested is not self.weight and recipe.policy == "median":
-                prepared = LaplaceColumn.of(column, median_gap_of(column, self.tested))
+                width_tested = np.array([median_gap_of(column, self.tested)])
+                prepared = SortedColumns.of(column[np.newaxis], width_tested)
             observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
             pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
         return value, pvalue, width
 
-    def _chunks(self, prepared: LaplaceColumn) -> Iterator[np.ndarray]:
+    def _chunks(self, prepared: SortedColumns) -> Iterator[np.ndarray]:
         """HSIC₀ with weights of random permutations of the target, with a fixed seed."""
         rng, m = np.random.default_rng(0), len(self.weight)
         while True:
@@ -179,14 +180,14 @@ def read_weighed_target(
 
 
 def sorted_terms(
-    column: LaplaceColumn, psi: np.ndarray, weight: np.ndarray, unbiased: bool
+    column: SortedColumns, psi: np.ndarray, weight: np.ndarray, unbiased: bool
 ) -> Terms:
     """Terms of a column with coordinates of a target about their weighted mean, in O(m)."""
-    from depmax.dependence._nulls._laplace_loop import target_rows
+    from depmax.dependence._nulls._laplace_loop import weighted_rows
 
-    own, w = np.ascontiguousarray(psi[column.order]), weight[column.order]
-    products, images, _ = found = np.empty((3, len(w)))  # of other rows with Ψ and with 1
-    target_rows(column.decays, w[:, np.newaxis] * own, w, w, found)
+    own, w = np.ascontiguousarray(psi[column.orders[0]]), weight[column.orders[0]]
+    products, images = found = np.empty((2, len(w)))  # of other rows with Ψ and with 1
+    weighted_rows(column.decays[0], w[:, np.newaxis] * own, w, found)
     squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
     inner = float(products.sum())
     if not unbiased:

@@ -12,13 +12,11 @@ from scipy import optimize, sparse, special, stats
 from depmax.data import Target, read_target
 from depmax.data.checks import require_equal_length
 from depmax.data.reading import kernel_of_target, read_target_sample
-from depmax.dependence._nulls.laplace_column import TargetCoordinates
+from depmax.dependence._nulls.sorted_columns import TargetCoordinates
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import factor_to
 
-#: What is done to a column before its powers are taken.
-Transform = Literal["normal_scores", "clip"]
-#: Where ``"clip"`` cuts, in robust standard deviations.
+#: Where outliers of a target are cut, in robust standard deviations.
 CLIP = 3.0
 #: A square that its own column explains up to this (a column with two values) is left out.
 FLAT = 1e-6
@@ -41,7 +39,7 @@ class ColumnBases:
     constant: np.ndarray  # whether the column has one value only
 
     @classmethod
-    def of(cls, values: np.ndarray, transform: Transform) -> ColumnBases:
+    def of(cls, values: np.ndarray) -> ColumnBases:
         """Bases of the columns of a matrix of shape (n_samples, n_features)."""
         m, d = values.shape
         linear, square = np.empty((d, m)), np.empty((d, m))
@@ -49,7 +47,7 @@ class ColumnBases:
         for start in range(0, d, CHUNK):
             part = slice(start, min(start + CHUNK, d))
             rows = np.ascontiguousarray(values[:, part].T, dtype=np.float64)
-            p = normal_scores(rows) if transform == "normal_scores" else clipped(rows)
+            p = normal_scores(rows)
             constant[part] = _standardise(p)
             q = p * p
             skew[part] = np.einsum("ij,ij->i", q, p) / m

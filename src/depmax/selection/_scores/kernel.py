@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from depmax._threads import each_column
-from depmax.data import Target
-from depmax.data.checks import Missing, constant_columns, has_missing
+from depmax._threads import each_column, map_threads, one_blas_thread
+from depmax.data.checks import Missing, constant_columns
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.laplace_column import LaplaceColumn
+from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.screening_target import ScreeningTarget
-from depmax.dependence._terms import cosine, terms
-from depmax.dependence.exchange import Exchange, as_exchange
+from depmax.dependence._nulls.weighted import WeighedTarget
+from depmax.dependence._terms import cosine
+from depmax.dependence.exchange import as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
-from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import one_dimensional, standardized
+from depmax.selection._scores.score import Question, Scored
 
 #: Part of the trace of the target kernel that its coordinates may leave out.
 TOLERANCE = 1e-6
 
 
-def hsic(
+def column_hsic(
     X: Any,
     target: Sample,
     *,
@@ -48,14 +46,9 @@ def hsic(
     """
     exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
-    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
+    prepared = ScreeningTarget.of(target, TOLERANCE, exchange, plan)
     recipe = column_kernel(kernel)
-    score = prepared.score_and_effect if with_effects else prepared.score
-
-    def scored(column: np.ndarray, position: int) -> tuple[float, ...]:
-        return tuple(score(_kernel_of(position, recipe, categories), column, True))
-
-    found = each_column(X, scored, n_jobs)
+    found = prepared.screen(X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
 
@@ -69,8 +62,6 @@ def weighted_hsic(
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Unbiased HSIC of every column with a target whose rows stand for several each."""
-    from depmax.dependence._nulls.weighted import WeighedTarget
-
     prepared = WeighedTarget.of(target, target, TOLERANCE)
     recipe = column_kernel(kernel)
 
@@ -81,59 +72,44 @@ def weighted_hsic(
     return each_column(X, scored, n_jobs)
 
 
-def mmd(
-    X: Any,
-    target: Target,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> np.ndarray:
+def hsic(question: Question) -> Scored:
+    """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
+    options, side = question.options, question.side
+    seen = {"kernel": options.kernel, "categories": question.categories, "n_jobs": options.n_jobs}
+    if question.weight is not None:
+        return Scored(weighted_hsic(question.X, side, **seen))
+    if question.is_streamed:
+        screening = _counted(question, side)
+        found = _each_counted(question, screening, screening.score)
+        scores, pvalues = np.array([(each.hsic, each.pvalue) for each in found]).T
+        return Scored(scores, pvalues, constant=screening.values.constant)
+    seen |= {"groups": question.groups, "missing": options.missing, "with_effects": True}
+    return Scored(*column_hsic(question.X, side, **seen))
+
+
+def mmd(question: Question) -> Scored:
     """Squared maximum mean discrepancy of every column between two classes (V-statistic).
 
     HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
     """
-    prepared = ScreeningTarget.of(read_target_sample(target.values, "class_balanced"), TOLERANCE)
-    biased_of = _biased_by(X, prepared, missing)
-    recipe = column_kernel(kernel)
-    m = target.n_samples
-
-    def scored(column: np.ndarray, position: int) -> float:
-        cross = biased_of(_kernel_of(position, recipe, categories), column).cross
-        return max(0.0, cross) * ((m - 1) / m) ** 2
-
-    return _without_constants(X, each_column(X, scored, n_jobs), missing)
+    m = question.target.n_samples
+    found, constant, _ = _biased(question, read_target_sample(question.y, "class_balanced"), False)
+    scores = np.maximum(found[:, 0], 0.0) * ((m - 1) / m) ** 2
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
 
 
-def alignment(
-    X: Any,
-    target: Sample,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> np.ndarray:
+def alignment(question: Question) -> Scored:
     """Centred kernel target alignment of every column: that of :func:`depmax.alignment`.
 
     HSIC₀ divided by the roots of the HSIC₀ of the column and of the target with themselves. With
     the Laplace kernel a column costs O(m log m), as in ``hsic``.
     """
-    prepared = ScreeningTarget.of(target, TOLERANCE)
-    biased_of = _biased_by(X, prepared, missing)
-    recipe = column_kernel(kernel)
-    psi = prepared.coordinates.psi
-    own = float(np.sum((psi.T @ psi) ** 2)) / (len(psi) - 1) ** 2  # HSIC₀ of y with itself
-
-    def scored(column: np.ndarray, position: int) -> float:
-        found = biased_of(_kernel_of(position, recipe, categories), column)
-        return cosine(found.cross, found.own(), own)
-
-    return _without_constants(X, each_column(X, scored, n_jobs), missing)
+    found, constant, of_target = _biased(question, question.side, True)
+    scores = np.array([cosine(cross, own, of_target) for cross, own in found])
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
 
 
-def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
+def qmi(question: Question) -> Scored:
     """Quadratic mutual information of every column, in units of its standard deviation, with y.
 
     Mutual information in this form has the unit of a density, so that columns on small scales
@@ -141,14 +117,73 @@ def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
     outputs. The windows are those of :func:`depmax.quadratic_mutual_information`; a column costs
     O(m²).
     """
+    target = question.target
     several = target.kind == "multioutput"
     y = standardized(target.values) if several else one_dimensional(target)
+    constant = constant_columns(question.X)
 
     def scored(column: np.ndarray, position: int) -> float:
-        spread = float(np.std(column, ddof=1))
-        return quadratic_mutual_information(column / spread, y) if spread > 0 else 0.0
+        if constant[position]:
+            return 0.0
+        return quadratic_mutual_information(column / float(np.std(column, ddof=1)), y)
 
-    return _without_constants(X, each_column(X, scored, n_jobs))
+    return Scored(each_column(question.X, scored, question.options.n_jobs), constant=constant)
+
+
+# --- HSIC₀ ----------------------------------------------------------------------------------------
+def _biased(
+    question: Question, side: Sample, with_own: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """HSIC₀ of every column with the target and with itself; constant columns; that of the target.
+
+    Without ``with_own`` zeros stand for that of a column with itself.
+    """
+    m, n_jobs, missing = side.n_samples, question.options.n_jobs, question.options.missing
+    if question.is_streamed:
+        screening = _counted(question, side)
+        constant = screening.values.constant
+
+        def of_levels(recipe: Kernel, position: int) -> tuple[float, float]:
+            if constant[position]:
+                return 0.0, 0.0
+            levels = screening.levels(recipe, position)
+            column = levels.column
+            own = column.counts @ levels.gram**2 @ column.counts / (m - 1) ** 2
+            return levels.hsic(column.psi, column.squares, unbiased=False), float(own)
+
+        found = np.array(_each_counted(question, screening, of_levels))
+        gram = screening.target.psi.gram
+        assert gram is not None
+    else:
+        target = ScreeningTarget.of(side, TOLERANCE)
+        constant = constant_columns(question.X, missing)
+        recipe, level = column_kernel(question.options.kernel), missing == "level"
+
+        def of_rows(column: np.ndarray, position: int) -> tuple[float, float]:
+            own = _kernel_of(position, recipe, question.categories)
+            return target.biased(own, column, level, with_own=with_own)
+
+        found = each_column(question.X, of_rows, n_jobs)
+        psi = target.coordinates.psi
+        gram = psi.T @ psi
+    return found, constant, float(np.sum(gram**2)) / (m - 1) ** 2
+
+
+def _counted(question: Question, side: Sample) -> CountedScreening:
+    """Columns of a table that is read a chunk at a time, counted by their values: two visits."""
+    return CountedScreening(question.X, CountedTarget.of(side, TOLERANCE))
+
+
+def _each_counted(
+    question: Question, screening: CountedScreening, score: Callable[[Kernel, int], Any]
+) -> list[Any]:
+    recipe = column_kernel(question.options.kernel)
+
+    def scored(position: int) -> Any:
+        return score(_kernel_of(position, recipe, question.categories), position)
+
+    with one_blas_thread(always=True):
+        return map_threads(scored, range(len(screening.columns)), question.options.n_jobs)
 
 
 def column_kernel(kernel: KernelLike) -> Kernel:
@@ -164,81 +199,3 @@ def column_kernel(kernel: KernelLike) -> Kernel:
 
 def _kernel_of(position: int, recipe: Kernel, categories: Categories | None) -> Kernel:
     return Delta() if position in (categories or {}) else recipe
-
-
-@dataclass(frozen=True)
-class _Biased:
-    """HSIC₀ of one column with the target, and (on demand) with itself."""
-
-    cross: float
-    own: Callable[[], float]
-
-
-def _seen_by(
-    X: Any,
-    target: ScreeningTarget,
-    missing: Missing,
-    exchange: Exchange | None = None,
-    side: Sample | None = None,
-) -> Any:
-    """The target for the columns of X, of which some may have missing cells."""
-    if not has_missing(X):
-        return target
-    from depmax.dependence._nulls.screening_target import GappedTarget
-
-    return GappedTarget(target, missing == "level", exchange, None if side is None else side.rows)
-
-
-def _biased_by(
-    X: Any, target: ScreeningTarget, missing: Missing
-) -> Callable[[Any, np.ndarray], _Biased]:
-    """HSIC₀ of a column of X, as a function of its kernel and its values."""
-    of_column = _column_with_gaps if has_missing(X) else _column
-    return partial(of_column, target=_seen_by(X, target, missing))
-
-
-def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased:
-    """By the recursion over the sorted column where its kernel has one, else by tiles."""
-    rows = column[:, np.newaxis]
-    if recipe.capabilities.telescopes:
-        width = None
-        if recipe.policy != "median":
-            width = recipe.resolve(rows, partial(most_dependent, target.side, warn=False)).bandwidth
-        ordered = LaplaceColumn.of(column, width)
-        cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
-        return _Biased(cross, lambda: _own_hsic(ordered))
-    side = Sample(recipe.resolve(rows, partial(most_dependent, target.side, warn=False)), rows)
-    cross = terms(side, target.side, unbiased=False).hsic()
-    return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
-
-
-def _column_with_gaps(recipe: Any, column: np.ndarray, target: Any) -> _Biased:
-    """HSIC₀ of the rows with a value, shrunk, and of the gaps if they are values of their own."""
-    from depmax.dependence._nulls.screening_target import shrinkage
-
-    gaps = np.isnan(column)
-    if not gaps.any():
-        return _column(recipe, column, target.whole)
-    part, nothing = target.beside(~gaps), _Biased(0.0, lambda: 0.0)
-    found = nothing if part is None else _column(recipe, column[~gaps], part)
-    less = shrinkage(int(np.sum(~gaps)), len(column), unbiased=False)
-    more = _column(Delta(), gaps.astype(np.float64), target.whole) if target.level else nothing
-    # the images of values and of gaps are orthogonal: what they share with the target adds up
-    return _Biased(less * found.cross + more.cross, lambda: less * found.own() + more.own())
-
-
-def _own_hsic(column: LaplaceColumn) -> float:
-    """HSIC₀ of a column with itself, ‖HKH‖²/(m-1)², by the recursion."""
-    from depmax.dependence._nulls._laplace_loop import own_sums
-
-    m = len(column.order)
-    rows, squares, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
-    own_sums(column.decays, rows, squares, image, np.empty(2))
-    sums = rows + 1.0  # K1
-    norm = squares.sum() + m - 2.0 / m * (sums @ sums) + (sums.sum() / m) ** 2
-    return float(norm) / (m - 1) ** 2
-
-
-def _without_constants(X: Any, scores: np.ndarray, missing: Missing = "neutral") -> np.ndarray:
-    """Scores with exact zeros for constant columns."""
-    return np.where(constant_columns(X, missing), 0.0, scores)

@@ -1,0 +1,209 @@
+"""Columns with the Laplace kernel, sorted: all sums behind HSIC and its null law in O(m log m)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+
+from depmax.dependence._nulls.law import leading_eigenvalues, u_centred
+from depmax.dependence._nulls.rare import CHUNK
+
+#: Order statistics that the median distance of a column is taken from.
+MEDIAN_POINTS = 1000
+#: Order statistics that the leading eigenvalues of a column's kernel are taken from.
+SPECTRUM_POINTS = 120
+#: Rows from which on columns are sorted by digits.
+LONG = 1500
+#: Numbers of random orders that are held at once, and that are kept for other columns.
+ORDERED, KEPT = 2**20, 2**23
+#: Rare rows are permuted alone if their pairs are at most so many times the rows.
+RARE_PAIRS = 10
+
+
+@dataclass(frozen=True)
+class TargetCoordinates:
+    """A target as centred coordinates Ψ with L = ΨΨᵀ."""
+
+    psi: np.ndarray  # shape (n_samples, rank), columns sum to zero
+    squares: np.ndarray  # ‖ψ_i‖²
+    #: Random rows of the target for so many rows of a column
+    drawn: dict[int, Drawn] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, coordinates: np.ndarray, tol: float = 1e-12) -> TargetCoordinates:
+        """Centred coordinates, rotated to their principal axes and cut at ``tol`` of the trace."""
+        centred = np.asarray(coordinates, dtype=np.float64)
+        centred = centred - centred.mean(axis=0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        trailing = np.cumsum(np.maximum(values, 0.0))  # trace lost by cutting this far
+        kept = trailing > tol * trailing[-1]
+        psi = np.ascontiguousarray(centred @ vectors[:, kept][:, ::-1])
+        return cls(psi, np.einsum("ij,ij->i", psi, psi))
+
+    def draws(self, count: int) -> Drawn:
+        """Random rows of the target for ``count`` rows of a column."""
+        m = len(self.squares)
+
+        def draw(rng: np.random.Generator) -> np.ndarray:
+            return rng.permutation(m) if count == m else rng.choice(m, count, replace=False)
+
+        return self.drawn.setdefault(count, Drawn(draw, count))
+
+    def hsic(self, inner: np.ndarray, middle: np.ndarray, total: np.ndarray | float) -> np.ndarray:
+        """HSIC₁ from Σ ψᵀK̃ψ, Σ (K̃1)_i ‖ψ_i‖² and 1ᵀK̃1 · Σ ‖ψ_i‖², since L̃1 = -‖ψ_i‖²."""
+        m = len(self.squares)
+        return (inner - total / ((m - 1) * (m - 2)) + 2.0 * middle / (m - 2)) / (m * (m - 3))
+
+
+class Drawn:
+    """Random rows in chunks without end, with a fixed seed: the same for every column.
+
+    The first ones are kept, and read by several threads from the start.
+    """
+
+    def __init__(self, draw: Callable[[np.random.Generator], np.ndarray], size: int) -> None:
+        self.rng, self.draw, self.lock = np.random.default_rng(0), draw, Lock()
+        self.at_once = max(1, min(CHUNK, ORDERED // max(1, size)))
+        self.chunks, self.most = list[np.ndarray](), KEPT // max(1, size * self.at_once)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        place, own = 0, None
+        while True:
+            with self.lock:
+                if place == len(self.chunks) < self.most:
+                    self.chunks.append(self._chunk(self.rng))
+                elif own is None and place >= self.most:
+                    own = deepcopy(self.rng)
+            yield self.chunks[place] if own is None else self._chunk(own)
+            place += 1
+
+    def _chunk(self, rng: np.random.Generator) -> np.ndarray:
+        return np.array([self.draw(rng) for _ in range(self.at_once)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class SortedColumns:
+    """Some columns, each sorted, with their bandwidths; shapes (n_columns, n_samples)."""
+
+    orders: np.ndarray  # positions of the sorted values
+    values: np.ndarray  # sorted
+    decays: np.ndarray  # e^{-(x_i - x_{i-1})/bandwidth} of sorted neighbours, 0 at first
+    widths: np.ndarray  # shape (n_columns,)
+
+    @classmethod
+    def of(cls, columns: np.ndarray, widths: np.ndarray | None = None) -> SortedColumns:
+        """Sort columns, one per line; without bandwidths take the median distances."""
+        from depmax.dependence._nulls._laplace_loop import median_gaps, sort_columns
+
+        columns = np.ascontiguousarray(columns, dtype=np.float64)
+        if columns.shape[1] < LONG:
+            orders = np.argsort(columns, axis=1)
+            values = np.take_along_axis(columns, orders, axis=1)
+        else:
+            orders, values = np.empty(columns.shape, dtype=np.int64), np.empty_like(columns)
+            sort_columns(columns, orders, values)
+        if widths is None:
+            widths = np.empty(len(columns))
+            median_gaps(np.ascontiguousarray(evenly_spaced(values, MEDIAN_POINTS)), widths)
+        decays = np.empty_like(values)
+        decays[:, 0] = 0.0
+        np.subtract(values[:, :-1], values[:, 1:], out=decays[:, 1:])
+        decays[:, 1:] /= widths[:, np.newaxis]
+        np.exp(decays[:, 1:], out=decays[:, 1:])
+        return cls(orders, values, decays, widths)
+
+    def column(self, position: int) -> SortedColumns:
+        """One of the columns."""
+        part = slice(position, position + 1)
+        return SortedColumns(
+            self.orders[part], self.values[part], self.decays[part], self.widths[part]
+        )
+
+    def sums(
+        self,
+        target: TargetCoordinates,
+        own_y: np.ndarray | None = None,
+        codes: np.ndarray | None = None,
+        units: np.ndarray | None = None,
+        room: np.ndarray | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Sums of every column with a target, by name (``_laplace_loop.SUMS``).
+
+        Effects need (B̃ ∘ B̃)1 of the target, ``own_y``; ``codes`` are its levels, if these matter,
+        ``units`` the independent units of rows. ``room`` is memory of the size of Ψ, if at hand.
+        """
+        from depmax.dependence._nulls._laplace_loop import SUMS, column_sums
+
+        found, none = np.empty((len(self.widths), len(SUMS))), np.empty(0, dtype=np.int64)
+        column_sums(
+            self.values,
+            self.decays,
+            self.orders,
+            target.psi,
+            target.squares,
+            np.zeros(len(target.squares)) if own_y is None else own_y,
+            none if codes is None else codes.astype(np.int64),
+            none if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64),
+            own_y is not None,
+            np.empty_like(target.psi) if room is None else room,
+            found,
+        )
+        return dict(zip(SUMS, found.T, strict=True))
+
+    def leading(self) -> tuple[float, ...]:
+        """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
+        places = evenly_spaced(self.values[0], SPECTRUM_POINTS)
+        places = (places - places[0]) / self.widths[0]
+        gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
+        m, size = self.values.shape[1], len(places)
+        return tuple(m / size * leading_eigenvalues(u_centred(gram)))
+
+    def permuted(self, target: TargetCoordinates, total: float) -> Iterator[np.ndarray]:
+        """HSIC₁ of the first column with random permutations of the target, in chunks.
+
+        A column with few rare rows is these alone: K_ij - K_i0 - K_0j + K_00, x₀ the most frequent
+        value, has the same U-centred matrix as K and is zero for all other rows.
+        """
+        values, m = self.values[0], self.values.shape[1]
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        most = values[starts[np.argmax(np.diff(np.append(starts, m)))]]
+        rare = values != most
+        count = int(rare.sum())
+        if count**2 > RARE_PAIRS * m:
+            yield from self.in_orders(target, total, target.draws(m))
+            return
+        x = (values[rare] - most) / self.widths[0]
+        away = np.exp(-np.abs(x))
+        gram = np.exp(-np.abs(x[:, np.newaxis] - x[np.newaxis, :])) + 1.0
+        gram -= away[:, np.newaxis] + away[np.newaxis, :]
+        np.fill_diagonal(gram, 0.0)
+        sums, rank = gram.sum(axis=1), target.psi.shape[1]
+        outer = float(sums.sum() * target.squares.sum())
+        for rows in target.draws(count):
+            psi = target.psi[rows.T].reshape(count, -1)
+            inner = ((gram @ psi) * psi).sum(axis=0).reshape(-1, rank).sum(axis=1)
+            yield target.hsic(inner, target.squares[rows] @ sums, outer)
+
+    def in_orders(
+        self, target: TargetCoordinates, total: float, orders: Drawn
+    ) -> Iterator[np.ndarray]:
+        """HSIC₁ of the first column with the target in random orders, in chunks.
+
+        An order may repeat rows and leave out others.
+        """
+        from depmax.dependence._nulls._laplace_loop import exchanged_sums
+
+        for chunk in orders:
+            sums = np.empty((len(chunk), 3))
+            exchanged_sums(self.decays[0], target.psi, chunk.take(self.orders[0], axis=1), sums)
+            yield target.hsic(sums[:, 0], sums[:, 1], total * sums[:, 2])
+
+
+def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:
+    """At most ``size`` of the sorted values, evenly spaced by rank, the ends included."""
+    m = ordered.shape[-1]
+    return ordered if m <= size else ordered[..., np.arange(size) * (m - 1) // (size - 1)]
