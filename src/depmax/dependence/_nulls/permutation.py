@@ -356,7 +356,7 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         padded[:, :m] = diagonals[part]
         # rows that are one entry shorter: each diagonal begins one entry further on
         skewed = padded.ravel()[: count * (m + count - 1)].reshape(count, -1)
-        ahead = np.ones(count, dtype=skewed.dtype) @ skewed
+        ahead = skewed.sum(axis=0, dtype=np.float64)
         ahead[: count - 1] += ahead[m:]
         sums += np.roll(ahead[:m], first + part.start + 1)
     if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
