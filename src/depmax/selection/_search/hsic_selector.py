@@ -32,7 +32,7 @@ from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._scores.kernel import column_hsic as column_scores
 from depmax.selection._scores.kernel import weighted_hsic
 from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
