@@ -359,26 +359,30 @@ def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  #
         out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
 
 
-@njit("void(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])", cache=True, nogil=True)
-def weighted_rows(decays, psi, w, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, in the sorted order of a column."""
+@njit(
+    "float64(float64[::1], float64[:, ::1], float64[::1], float64[::1])",
+    cache=True,
+    nogil=True,
+    fastmath={"reassoc", "contract"},
+)
+def weighted_sums(decays, psi, w, images):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Σ ψᵀK̃ψ in the sorted order of a column, and K̃w into ``images``."""
     m, rank = psi.shape
-    for step in (1, -1):  # up, then down
-        carried, weighted, decay = np.zeros(rank), 0.0, 0.0
-        for place in range(m):
-            i = place if step > 0 else m - 1 - place
-            if step > 0:
-                decay = decays[i]
-                found[0, i], found[1, i] = 0.0, 0.0
-            weighted *= decay
-            found[1, i] += weighted
-            weighted += w[i]
-            for a in range(rank):
-                carried[a] *= decay
-                found[0, i] += psi[i, a] * carried[a]
-                carried[a] += psi[i, a]
-            if step < 0:
-                decay = decays[i]
+    carried, weighted, inner = np.zeros(rank), 0.0, 0.0
+    for i in range(m):
+        decay = decays[i]
+        weighted *= decay
+        images[i] = weighted
+        weighted += w[i]
+        for a in range(rank):
+            value, before = psi[i, a], carried[a] * decay
+            inner += value * before
+            carried[a] = before + value
+    weighted = 0.0
+    for i in range(m - 2, -1, -1):
+        weighted = decays[i + 1] * (weighted + w[i + 1])
+        images[i] += weighted
+    return 2.0 * inner
 
 
 #: Steps of the iteration for leading eigenvalues: the first look, between looks, and at most; and
