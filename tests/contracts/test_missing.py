@@ -30,7 +30,7 @@ from depmax.data.sample import Sample
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear, Neutral
 from depmax.kernels.neutral import Gaps, drawn
 from depmax.selection import DependenceSelector
-from depmax.selection._ridge.gapped import GappedRidgeProblem
+from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._search.changes import changes
 from depmax.selection._search.data import Change, SearchData
 from depmax.testing import check_kernel
@@ -177,35 +177,42 @@ def test_every_change_of_columns_equals_its_definition(
 def test_ridge_regressions_see_mean_embeddings_and_their_slopes(n_landmarks: int) -> None:
     rows, images = _together(), ((y - y.mean()) / y.std())[:, np.newaxis]
     cells = [np.array(cell) for cell in CELLS]
-    problem = GappedRidgeProblem(rows, images, 1e-2, n_landmarks, cells=cells)
+    problem = RidgeProblem(rows, images, 1e-2, n_landmarks, cells=cells)
     everything = np.arange(6)
     for columns in (everything, np.array([0, 2, 5]), np.array([1, 4])):
-        width = Gaussian(np.sqrt(problem.total(columns)))
-        K = slow_gram(width, rows, [cell for cell in [*CELLS, [5]] if cell[0] in columns])
-        some = np.arange(30, 50)
-        np.testing.assert_allclose(
-            problem.tile(slice(0, 9), some, columns), K[:9, some], atol=1e-10
-        )
-        new = problem.against(rows[:9], columns)
-        np.testing.assert_allclose(new, K[:9, problem.places], atol=1e-10)
+        C, solved = _solved(problem, _gram(problem, columns))
+        regression = problem.regression(columns)
+        found = np.vstack([part for _, part in regression.sums.blocks])
+        np.testing.assert_allclose(found, C, atol=1e-10)
+        expected = (C[:9] - C.mean(axis=0)) @ solved
+        np.testing.assert_allclose(regression.predict(rows[:9], 1e-2), expected, atol=1e-6)
     slopes = problem.regression(everything).slopes()
-    width = Gaussian(np.sqrt(problem.total(everything)))
+    K, width = _gram(problem, everything), Gaussian(np.sqrt(problem.total(everything)))
     for cell in [*CELLS, [5]]:
         unit, step = embedded(width, rows[:, cell]), 1e-5
-        errors = [_error(problem, unit**power) for power in (-step, step)]
+        errors = [_error(problem, K * unit**power) for power in (-step, step)]
         assert slopes[cell].sum() == pytest.approx((errors[0] - errors[1]) / (2 * step), abs=1e-6)
 
 
-def _error(problem: GappedRidgeProblem, factor: np.ndarray) -> float:
-    """Penalised error with the kernel matrix multiplied by a factor."""
-    everything = np.arange(6)
-    K = problem.tile(slice(None), slice(None), everything) * factor
-    m, images, penalty = len(K), problem.images, problem.averaged_penalties[0]
+def _gram(problem: RidgeProblem, columns: np.ndarray) -> np.ndarray:
+    """Kernel matrix of all rows by the definition."""
+    width = Gaussian(np.sqrt(problem.total(columns)))
+    return slow_gram(width, problem.X, [cell for cell in [*CELLS, [5]] if cell[0] in columns])
+
+
+def _solved(problem: RidgeProblem, K: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Kernel of all rows with the landmarks, and the weights of these."""
+    m, places, penalty = len(K), problem.places, problem.averaged_penalties[0]
     H = np.eye(m) - 1.0 / m
-    places = problem.places
     C, own = K[:, places], K[np.ix_(places, places)] + 1e-10 * len(places) * np.eye(len(places))
-    solved = np.linalg.solve(C.T @ H @ C + m * penalty * own, C.T @ images)
-    return float(np.sum(images**2) - np.vdot(C.T @ images, solved)) / m
+    return C, np.linalg.solve(C.T @ H @ C + m * penalty * own, C.T @ problem.images)
+
+
+def _error(problem: RidgeProblem, K: np.ndarray) -> float:
+    """Penalised error with this kernel matrix."""
+    C, solved = _solved(problem, K)
+    images = problem.images
+    return float(np.sum(images**2) - np.vdot(C.T @ images, solved)) / len(K)
 
 
 # --- screening -----------------------------------------------------------------------------------

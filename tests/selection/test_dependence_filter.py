@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear, RidgeKernel
-from depmax.selection._scores import SCORES
 from depmax.selection._scores.information import binned, expected_information
+from depmax.selection._scores.registry import SCORES
 from depmax.selection.dependence_filter import DependenceFilter
 
 M, D = 40, 5

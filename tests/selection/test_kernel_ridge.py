@@ -19,9 +19,15 @@ def problem(penalty: float | None = None, n_landmarks: int = M) -> RidgeProblem:
     return RidgeProblem(X, images / np.sqrt(np.sum(images**2) / M), penalty, n_landmarks)
 
 
+def kernel(rows: RidgeProblem, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Kernel values of rows by the columns of the set, from the definition."""
+    squares = np.sum((left[:, np.newaxis, SET] - right[np.newaxis, :, SET]) ** 2, axis=2)
+    return np.exp(-squares / (2 * rows.total(SET)))
+
+
 def by_all_rows(rows: RidgeProblem, penalty: float) -> np.ndarray:
     """Weights A = (K̄ + mεI)⁻¹Ψ of the regression that all rows carry."""
-    K = rows.tile(slice(None), slice(None), SET)
+    K = kernel(rows, rows.X, rows.X)
     centring = np.eye(M) - 1.0 / M
     return np.linalg.solve(centring @ K @ centring + M * penalty * np.eye(M), rows.images)
 
@@ -32,14 +38,15 @@ def refitted(rows: RidgeProblem, places: np.ndarray, penalty: float) -> float:
     The unknowns are the weights of the carriers and the intercept; the penalty stays mε.
     """
     error = 0.0
-    own = rows.tile(places, places, SET)
+    Z = rows.X[places]
+    own = kernel(rows, Z, Z)
     for row in range(M):
         others = np.delete(np.arange(M), row)
-        C = np.column_stack([rows.tile(others, places, SET), np.ones(M - 1)])
+        C = np.column_stack([kernel(rows, rows.X[others], Z), np.ones(M - 1)])
         system = C.T @ C
         system[:-1, :-1] += M * penalty * own
         weights = np.linalg.lstsq(system, C.T @ rows.images[others], rcond=1e-14)[0]
-        new = np.append(rows.tile(np.array([row]), places, SET)[0], 1.0)
+        new = np.append(kernel(rows, rows.X[[row]], Z)[0], 1.0)
         error += float(np.sum((rows.images[row] - new @ weights) ** 2))
     return error / M
 
@@ -105,8 +112,8 @@ def test_predictions_are_those_of_the_regression_on_all_rows() -> None:
     rows, penalty = problem(), 0.01
     new = np.random.default_rng(1).normal(size=(7, D))
     A = by_all_rows(rows, penalty)
-    K = rows.tile(slice(None), slice(None), SET)
-    between = rows.against(new, SET)[:, np.argsort(rows.places)]
+    K = kernel(rows, rows.X, rows.X)
+    between = kernel(rows, new, rows.X)
     expected = (between - K.mean(axis=0)) @ (A - A.mean(axis=0))
     np.testing.assert_allclose(rows.regression(SET).predict(new, penalty), expected, atol=1e-6)
 

@@ -6,19 +6,33 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from depmax import DependenceFilter
 from depmax.data import read_target
 from depmax.selection._scores.moments import (
     Moderated,
     VariancePrior,
-    lods,
-    moderated_t,
+    column_moments,
     trigamma_inverse,
     variance_prior,
 )
 
+# columns have variances of their own on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
+
 LABELS = np.repeat([0, 1], [7, 9])
-TARGET = read_target(LABELS)
 DEGREES = len(LABELS) - 2
+
+
+def moderated_t(X):
+    return DependenceFilter(score_func="moderated_t").fit(X, LABELS).scores_
+
+
+def lods(X):
+    return DependenceFilter(score_func="lods").fit(X, LABELS).scores_
+
+
+def moderated(X):
+    return Moderated.of(column_moments(X, read_target(LABELS)))
 
 
 def simulate(n_columns, d0, s0, seed=0, n_shifted=0):
@@ -84,7 +98,7 @@ def test_moderated_t_from_the_pieces():
         drawn = (prior.degrees * prior.variance + DEGREES * variance) / (prior.degrees + DEGREES)
         difference = column[LABELS == 1].mean() - column[LABELS == 0].mean()
         expected.append(abs(difference) / math.sqrt(drawn * (1 / 7 + 1 / 9)))
-    np.testing.assert_allclose(moderated_t(X, TARGET), expected, rtol=1e-10)
+    np.testing.assert_allclose(moderated_t(X), expected, rtol=1e-10)
 
 
 def test_hsic_form():
@@ -99,27 +113,27 @@ def test_hsic_form():
     options = {"kernel": "linear", "target_kernel": ClassBalanced(), "unbiased": False}
     found = [hsic(column, LABELS, **options) for column in scaled.T]
     m = len(LABELS)
-    np.testing.assert_allclose(found, (m / (m - 1) * moderated_t(X, TARGET)) ** 2, rtol=1e-9)
+    np.testing.assert_allclose(found, (m / (m - 1) * moderated_t(X)) ** 2, rtol=1e-9)
 
 
 def test_without_a_prior_it_is_the_pooled_t():
     """One column tells nothing about a prior, wildly different variances almost nothing."""
     X = simulate(40, 5.0, 2.0, n_shifted=3)
     pooled = np.abs(stats.ttest_ind(X[LABELS == 0], X[LABELS == 1]).statistic)
-    assert moderated_t(X[:, :1], TARGET)[0] == pytest.approx(pooled[0], rel=1e-12)
-    assert Moderated.of(X[:, :1], TARGET).prior.degrees == 0
+    assert moderated_t(X[:, :1])[0] == pytest.approx(pooled[0], rel=1e-12)
+    assert moderated(X[:, :1]).prior.degrees == 0
     wild = X * np.logspace(-2, 2, 40)
-    assert Moderated.of(wild, TARGET).prior.degrees < 1
-    np.testing.assert_allclose(moderated_t(wild, TARGET)[20:], pooled[20:], rtol=0.05)
+    assert moderated(wild).prior.degrees < 1
+    np.testing.assert_allclose(moderated_t(wild)[20:], pooled[20:], rtol=0.05)
 
 
 def test_with_one_variance_for_all_it_is_z():
     X = simulate(40, 5.0, 2.0, n_shifted=3)
     X *= 3.0 / np.sqrt(pooled_variances(X))
-    assert Moderated.of(X, TARGET).prior == VariancePrior(math.inf, pytest.approx(9.0))
+    assert moderated(X).prior == VariancePrior(math.inf, pytest.approx(9.0))
     difference = X[LABELS == 1].mean(axis=0) - X[LABELS == 0].mean(axis=0)
     z = np.abs(difference) / (3.0 * math.sqrt(1 / 7 + 1 / 9))
-    np.testing.assert_allclose(moderated_t(X, TARGET), z, rtol=1e-10)
+    np.testing.assert_allclose(moderated_t(X), z, rtol=1e-10)
 
 
 def odds_by_densities(t, growth, law):
@@ -132,16 +146,16 @@ def odds_by_densities(t, growth, law):
 def test_log_odds_are_a_ratio_of_densities(n_shifted):
     """With up to 200 columns only the largest statistic tells how wide the mixture is."""
     X = simulate(120, 5.0, 1.5, n_shifted=n_shifted)
-    moderated = Moderated.of(X, TARGET)
-    t, unscaled = np.abs(moderated.statistics), 1 / 7 + 1 / 9
-    law = stats.t(DEGREES + moderated.prior.degrees)
+    found = moderated(X)
+    t, unscaled = np.abs(found.statistics), 1 / 7 + 1 / 9
+    law = stats.t(DEGREES + found.prior.degrees)
 
     def surplus(growth):
         """Chance of a statistic as large as the largest, less its plotting position 0.5/n."""
         wide = 2 * law.sf(t.max() / np.sqrt(growth))
         return 0.01 * wide + 0.99 * 2 * law.sf(t.max()) - 0.5 / 120
 
-    low, high = (1 + limit**2 / moderated.prior.variance / unscaled for limit in (0.1, 4.0))
+    low, high = (1 + limit**2 / found.prior.variance / unscaled for limit in (0.1, 4.0))
     if surplus(low) > 0:
         growth = low
     elif surplus(high) < 0:
@@ -149,13 +163,13 @@ def test_log_odds_are_a_ratio_of_densities(n_shifted):
     else:
         growth = optimize.brentq(surplus, low, high, xtol=1e-13)
     expected = odds_by_densities(t, growth, law)
-    np.testing.assert_allclose(lods(X, TARGET), expected, rtol=1e-6)
+    np.testing.assert_allclose(lods(X), expected, rtol=1e-6)
 
 
 def test_log_odds_with_known_variance_come_from_the_normal_law():
     X = simulate(40, 5.0, 2.0, n_shifted=3)
     X *= 3.0 / np.sqrt(pooled_variances(X))
-    found, t = lods(X, TARGET), moderated_t(X, TARGET)
+    found, t = lods(X), moderated_t(X)
     slope = np.diff(found) / np.diff(t**2)  # ½(1 - 1/growth): B = a + bt̃² in the paper
     np.testing.assert_allclose(slope, slope[0], rtol=1e-6)
     growth = 1 / (1 - 2 * slope[0])
@@ -164,16 +178,16 @@ def test_log_odds_with_known_variance_come_from_the_normal_law():
 
 def test_log_odds_rank_as_the_moderated_t():
     X = simulate(300, 3.0, 1.0, n_shifted=5)
-    np.testing.assert_array_equal(np.argsort(lods(X, TARGET)), np.argsort(moderated_t(X, TARGET)))
+    np.testing.assert_array_equal(np.argsort(lods(X)), np.argsort(moderated_t(X)))
 
 
 def test_degenerate_columns():
     """Constant columns do not enter the prior; columns constant within classes stay finite."""
     X = simulate(30, 5.0, 2.0)
     wide = np.column_stack([X, np.full(len(X), 0.1)])
-    np.testing.assert_allclose(moderated_t(wide, TARGET)[:-1], moderated_t(X, TARGET))
-    assert moderated_t(wide, TARGET)[-1] == 0
-    assert lods(wide, TARGET).argmin() == 30
+    np.testing.assert_allclose(moderated_t(wide)[:-1], moderated_t(X))
+    assert moderated_t(wide)[-1] == 0
+    assert lods(wide).argmin() == 30
     separate = np.column_stack([X, LABELS])
-    assert np.isfinite(lods(separate, TARGET)).all()
-    assert np.isfinite(lods(np.column_stack([LABELS, LABELS]), TARGET)).all()
+    assert np.isfinite(lods(separate)).all()
+    assert np.isfinite(lods(np.column_stack([LABELS, LABELS]))).all()

@@ -47,7 +47,6 @@ _LISTED = {
     "depmax.extraction._fitting.prediction": ("Readout",),
     "depmax.extraction._fitting.sums": ("Batches",),
     "depmax.kernels.neutral": ("Cell", "GappedRows", "Gaps"),
-    "depmax.selection._scores.streamed": ("Batches", "ColumnSums"),
     # what stands around a method of depmax, and the methods that it is compared with
     "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),
     "sklearn.compose._target": ("TransformedTargetRegressor",),

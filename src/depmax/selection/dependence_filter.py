@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.stats import false_discovery_control
-from sklearn.utils.metaestimators import available_if
 
-from depmax._parameters import check_parameters, number
+from depmax._parameters import number
 from depmax.data.checks import Missing, constant_columns
 from depmax.data.columns import Categories
-from depmax.data.table import keeps_sums, read_batch
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.selection._scores.registry import (
-    SCORES,
-    Question,
-    Score,
-    Scored,
-    find_score,
-    require,
-)
-from depmax.selection._scores.streamed import Batches
+from depmax.selection._scores.registry import SCORES, find_score, require
+from depmax.selection._scores.score import Question, Score
 from depmax.selection.ranking import Ranking, best_first
 from depmax.selection.selector import WeightedSelector
 
@@ -162,52 +153,6 @@ class DependenceFilter(WeightedSelector):
         self.missing = missing
         self.n_jobs = n_jobs
 
-    @available_if(keeps_sums)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        """Learn from one more batch of rows; the ranking is that of all batches so far.
-
-        Any split of the rows into batches gives the scores of one ``fit`` to all of them. For the
-        scores that are made of means and variances, of which only sums are kept; a substitute for a
-        column is not named, since that takes rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of numbers, of shape (n_samples, n_features)
-        y : target of the batch
-            Its type is that of the first batch.
-        classes : array-like, optional
-            All classes, for the first call, where its batch does not have rows of each.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        score = find_score(self.score_func)
-        if not score.adds:
-            others = ", ".join(repr(name) for name, other in SCORES.items() if other.adds)
-            raise ValueError(
-                f"DependenceFilter has no partial_fit with score_func={score.name!r}, which is not "
-                f"a function of sums over the rows. Use one of {others}, or pass all batches to "
-                "fit: depmax.scan(lambda: batches)."
-            )
-        earlier = getattr(self, "_batches", None)
-        rows = read_batch(self, X)
-        if earlier is None:
-            self.categories_ = {}
-            self._warn_of_scales(rows)
-        batches = Batches.of(rows, y, classes, earlier)
-        if batches.is_enough:
-            n_requested = self._n_requested(rows.shape[1])
-            self._keep(self._rank(batches.columns, batches, {}), n_requested)
-            self.substitutes_ = np.full(rows.shape[1], -1)
-        self._batches = batches
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether columns are ranked: not as long as a class has one row in all batches."""
-        return hasattr(self, "support_")
-
     def __sklearn_tags__(self) -> Any:
         """With missing cells for scores that use them."""
         tags = super().__sklearn_tags__()
@@ -241,26 +186,18 @@ class DependenceFilter(WeightedSelector):
                 "groups of rows only affect p-values, which depmax does not compute for "
                 f"score_func={score.name!r}: use score_func='hsic', or fit without groups."
             )
-        question = Question(
-            X,
-            y,
-            categories,
-            kernel=self.kernel,
-            target_kernel=self.target_kernel,
-            alpha=self.alpha,
-            groups=groups,
-            weight=weight,
-            n_jobs=self.n_jobs,
-            names=getattr(self, "feature_names_in_", None),
-            missing=self.missing,
-        )
+        question = Question(X, y, categories, self, groups, weight)
         require(score, question)
         if groups is not None:
             plan_of(groups, question.side.n_samples, question.side.rows, X)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
-        self.pvalues_adjusted_, self.effects_ = _adjusted(scored), scored.effects
-        if self.pvalues_adjusted_ is None and str(self.n_features_to_select) == "auto":
+        self.effects_, self.pvalues_adjusted_, n_significant = scored.effects, None, None
+        if scored.pvalues is not None:  # never 0; NaN, as a constant column may have, counts as 1
+            pvalues = np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues)
+            self.pvalues_adjusted_ = false_discovery_control(np.maximum(pvalues, TINY))
+            n_significant = int(np.sum(self.pvalues_adjusted_ <= self.fdr))
+        elif str(self.n_features_to_select) == "auto":
             raise ValueError(
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
                 "does not provide: pass a number or a share, or use score_func='hsic'."
@@ -268,8 +205,7 @@ class DependenceFilter(WeightedSelector):
         constant = scored.constant
         if constant is None:
             constant = constant_columns(X, self.missing)
-        order = best_first(scores, constant)
-        return Ranking(order, scores, n_significant=self._significant())
+        return Ranking(best_first(scores, constant), scores, n_significant=n_significant)
 
     def _refuse_unused(self, score: Score) -> None:
         """Refuse a kernel that the score does not look at."""
@@ -285,16 +221,3 @@ class DependenceFilter(WeightedSelector):
                     f"score_func={score.name!r}: use one of {', '.join(map(repr, takes))}, or "
                     f"leave out {name}."
                 )
-
-    def _significant(self) -> int | None:
-        if self.pvalues_adjusted_ is None:
-            return None
-        return int(np.sum(self.pvalues_adjusted_ <= self.fdr))
-
-
-def _adjusted(scored: Scored) -> np.ndarray | None:
-    """Adjusted p-values, never 0; NaN, as a constant column may have, counts as 1."""
-    if scored.pvalues is None:
-        return None
-    pvalues = np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues)
-    return false_discovery_control(np.maximum(pvalues, TINY))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._ridge.coordinates import all_columns, coordinates
 from depmax.selection._ridge.elimination import Elimination, Watch
-from depmax.selection._ridge.held_out import HeldOut
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
@@ -282,11 +282,7 @@ class KernelRidgeElimination(WeightedSelector):
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
         landmarks = LANDMARKS if isinstance(self.n_landmarks, str) else self.n_landmarks
         landmarks = len(seen.X) if landmarks is None else landmarks
-        if not len(seen.cells):
-            return RidgeProblem(seen.X, images, penalty, landmarks, weight)
-        from depmax.selection._ridge.gapped import GappedRidgeProblem
-
-        return GappedRidgeProblem(seen.X, images, penalty, landmarks, cells=seen.cells)
+        return RidgeProblem(seen.X, images, penalty, landmarks, weight, seen.cells)
 
     def _search(
         self, problem: RidgeProblem, units: Units, observed: Observed, watch: Watch
@@ -335,10 +331,15 @@ class KernelRidgeElimination(WeightedSelector):
             part = problem.take(train)
             if not np.any(part.images):
                 continue
-            held = HeldOut.of(problem, train, held_out)
-            order = self._search(part, units, observed.take(train), held.judge).order
+            centre = problem.images[train].mean(axis=0)
+            spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
+            truth = (problem.images[held_out] - centre) / spread
+            found = {frozenset[int](): np.sum(truth**2, axis=1)}  # no unit at all: the mean
+            judge = partial(_judge, problem.X[held_out], truth, found)
+            order = self._search(part, units, observed.take(train), judge).order
+            sets = {count: frozenset(order[:count].tolist()) for count in range(len(order) + 1)}
             judged.append(of_rows[held_out])
-            losses.append(held.along(order))
+            losses.append({count: found[each] for count, each in sets.items() if each in found})
         sizes = sorted(set.intersection(*map(set, losses)))
         errors = np.hstack([[of_fold[size] for size in sizes] for of_fold in losses])
         return sizes[first_sufficient(errors, np.concatenate(judged))]
@@ -361,3 +362,19 @@ class KernelRidgeElimination(WeightedSelector):
                 f"{errors.min():.6g}",
                 flush=True,
             )
+
+
+def _judge(
+    held_out: np.ndarray,
+    truth: np.ndarray,
+    losses: dict[frozenset[int], np.ndarray],
+    active: Sequence[int],
+    regression: Regression,
+    errors: np.ndarray,
+) -> None:
+    """Predict rows that a search has not seen by a set of units: the squared error of every row.
+
+    The penalty is that of the least leave-one-out error.
+    """
+    penalty = float(regression.problem.penalties[errors.argmin()])
+    losses[frozenset(active)] = np.sum((truth - regression.predict(held_out, penalty)) ** 2, axis=1)

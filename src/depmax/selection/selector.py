@@ -92,7 +92,6 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
             X, y = weighed.of(X), weighed.of(y, self.target_kernel)
             others["weight"] = weighed.weight
         check_parameters(self)
-        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
         n_requested = self._n_requested(rows.shape[1])
         require_varying(rows, self.missing)

@@ -6,6 +6,10 @@ target's images, centred, of total variance 1) with an intercept and the penalty
 carried by some of the rows, the landmarks Z: f = Σ β_l k(·, z_l). With C = k(X, Z), H the centring
 and K_zz the kernel of the landmarks, β = (CᵀHC + mεK_zz)⁻¹CᵀΨ. The rows are visited in blocks: r
 landmarks take time m r² and memory r².
+
+The mean embedding of its column stands in for a missing cell (``kernels/neutral.py``). It has a
+distance of its own from every value, which depends on the width of the kernel: what the regression
+does with distances, also to first order, it does with these.
 """
 
 from __future__ import annotations
@@ -18,9 +22,7 @@ from scipy import linalg
 
 from depmax._threads import slices
 from depmax.kernels.bandwidth import squared_distances
-
-#: Some of the rows.
-Rows = slice | np.ndarray
+from depmax.kernels.neutral import GappedRows, Gaps
 
 #: Penalties ε to choose from by leave-one-out error.
 PENALTIES = np.logspace(-6, 1, 22)
@@ -29,12 +31,14 @@ PENALTIES = np.logspace(-6, 1, 22)
 AVERAGED = (1e-4, 1e-3, 1e-2)
 #: Rows that carry the regression unless a number is asked for.
 LANDMARKS = 150
-#: Rows of a block, and how many kernel values are kept between visits of the rows.
-BLOCK, KEPT = 8192, 2**23
+#: Rows of a block, its predictions at most, and kernel values kept between visits of the rows.
+BLOCK, PREDICTIONS, KEPT = 8192, 2**23, 2**23
 #: Columns of predictions that leave-one-out errors are taken of at a time.
 AT_ONCE = 64
 #: Added to the diagonal of the landmarks' kernel matrix, as a share of its trace: near landmarks.
 NEGLIGIBLE = 1e-10
+#: Places of missing cells where there are none.
+NO_CELL = np.empty(0, dtype=np.intp)
 #: 1 - h is not taken for less: a row that no other row resembles.
 LEAST_FREEDOM = 1e-8
 
@@ -47,21 +51,25 @@ class RidgeProblem:
     images: np.ndarray  # Ψ, shape (n_samples, n_outputs), centred, Σψ² = n_samples
     penalty: float | None = None  # ε, or None to choose
     n_landmarks: int = LANDMARKS
-    weight: np.ndarray | None = (
-        None  # w, how many rows each stands for: then Ψ is such that Σwψ² = W
-    )
+    weight: np.ndarray | None = None  # w, how many rows each stands for: then Σwψ² = W
+    cells: Sequence[np.ndarray] = ()  # columns that are missing together in some rows
     variances: np.ndarray = field(init=False)  # of the columns
     places: np.ndarray = field(init=False)  # of the landmarks among the rows
+    gaps: Gaps = field(init=False)
+    _last: dict[float, tuple[np.ndarray, GappedRows]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", self._variances())
+        if len(self.cells):
+            known = [column[~np.isnan(column)] for column in self.X.T]
+            variances = np.array([column.var() if len(column) else 0.0 for column in known])
+        else:
+            centred = self.X - np.average(self.X, axis=0, weights=self.weight)
+            variances = np.asarray(np.average(centred**2, axis=0, weights=self.weight))
         drawn = np.random.default_rng(0).permutation(self.n_samples)[: self.n_landmarks]
         _, first = np.unique(self.X[drawn], axis=0, return_index=True)  # a copy adds nothing
+        object.__setattr__(self, "variances", variances)
         object.__setattr__(self, "places", np.sort(drawn[first]))
-
-    def _variances(self) -> np.ndarray:
-        centred = self.X - np.average(self.X, axis=0, weights=self.weight)
-        return np.asarray(np.average(centred**2, axis=0, weights=self.weight))
+        object.__setattr__(self, "gaps", Gaps.of(self.X, self.cells))
 
     @property
     def n_samples(self) -> int:
@@ -83,7 +91,7 @@ class RidgeProblem:
         """Penalties ε over which penalised errors and slopes are averaged."""
         return AVERAGED if self.penalty is None else (self.penalty,)
 
-    def counted(self, values: np.ndarray, rows: Rows) -> np.ndarray:
+    def counted(self, values: np.ndarray, rows: slice) -> np.ndarray:
         """Values of some rows, of shape (n_rows, …), times what each row stands for."""
         return values if self.weight is None else values * self.weight[rows, np.newaxis]
 
@@ -122,56 +130,59 @@ class RidgeProblem:
         return float(1.0 - np.mean(explained) / m)
 
     def _sums(self, columns: np.ndarray) -> KernelSums:
-        m, r = self.n_counted, len(self.places)
-        products, sums = np.zeros((r, r)), np.zeros(r)
-        cross = np.zeros((r, self.images.shape[1]))
-        blocks: Iterable[tuple[slice, np.ndarray]] = self.blocks(columns)
+        m, r, q = self.n_counted, len(self.places), self.images.shape[1]
+        seen, scale = self._seen(columns), -0.5 / self.total(columns)
+        landmarks = seen.take(self.places)
+        size = max(1, min(BLOCK, PREDICTIONS // (q * len(self.averaged_penalties))))
+        blocks: Iterable[tuple[slice, np.ndarray]] = KernelBlocks(seen, landmarks, scale, size)
         if self.n_samples * r <= KEPT:
             blocks = list(blocks)
+        products, sums, cross = np.zeros((r, r)), np.zeros(r), np.zeros((r, q))
         for rows, C in blocks:
             counted = self.counted(C, rows)
             products += counted.T @ C
             sums += counted.sum(axis=0)
             cross += counted.T @ self.images[rows]
         products -= np.outer(sums, sums) / m
-        own = self.tile(self.places, self.places, columns)
+        own = _gaussian(landmarks, landmarks, scale)
         own[np.diag_indices_from(own)] += NEGLIGIBLE * r
-        return KernelSums(
-            products, cross, sums / m, own, blocks if isinstance(blocks, list) else ()
-        )
+        return KernelSums(products, cross, sums / m, own, blocks, seen, landmarks)
 
-    def blocks(self, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """C, some rows at a time."""
-        for rows in slices(self.n_samples, BLOCK):
-            yield rows, self.tile(rows, self.places, columns)
+    def _seen(self, columns: np.ndarray) -> GappedRows:
+        """Some columns of all rows, ready to be compared by the kernel of these columns.
 
-    def tile(self, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
-        """Kernel values of some rows with others, by the columns of a set."""
-        left = self._part(rows, columns)
-        right = left if rows is others else self._part(others, columns)
-        return self._of_squares(squared_distances(left, right), columns)
-
-    def against(self, new: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Kernel values of new rows, with all columns, with the landmarks."""
-        right = self._part(self.places, columns)
-        return self._of_squares(squared_distances(new[:, columns], right), columns)
-
-    def moved(self, M: np.ndarray, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
-        """Σ_il M_il (x_ij - z_lj)² for every column j of a set."""
-        return moved(M, self._part(rows, columns), self._part(others, columns))
-
-    def _part(self, rows: Rows, columns: np.ndarray) -> np.ndarray:
-        if isinstance(rows, slice):
-            return self.X[rows][:, columns]
-        return self.X[np.ix_(rows, columns)]
-
-    def _of_squares(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        values *= -0.5 / self.total(columns)
-        return np.exp(values, out=values)
+        With missing cells, what was made ready is kept for the last width of the kernel: the sets
+        of a round, which differ by a column, have the same one.
+        """
+        if not len(self.cells):
+            nothing = np.empty((self.n_samples, 0))
+            return GappedRows(self.X[:, columns], nothing, nothing, nothing[0], NO_CELL)
+        width = float(f"{2.0 * self.total(columns):.12g}")
+        covered, ready = self._last.get(width, (None, None))
+        if covered is None or ready is None or not np.isin(columns, covered).all():
+            covered = np.sort(columns) if covered is None else np.union1d(covered, columns)
+            ready = self.gaps.among(covered).see(self.X[:, covered], 2, width)
+            self._last.clear()
+            self._last[width] = covered, ready
+        return ready.among(np.searchsorted(covered, columns))
 
     def total(self, columns: np.ndarray) -> float:
         """Total variance v of some columns."""
         return max(float(self.variances[columns].sum()), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class KernelBlocks:
+    """The kernel C = k(X, Z) of a set of columns, some rows at a time."""
+
+    rows: GappedRows
+    landmarks: GappedRows
+    scale: float  # k = exp(scale · squared distance)
+    size: int  # rows of a block
+
+    def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
+        for rows in slices(len(self.rows.filled), self.size):
+            yield rows, _gaussian(self.rows.take(rows), self.landmarks, self.scale)
 
 
 @dataclass(frozen=True)
@@ -182,7 +193,9 @@ class KernelSums:
     cross: np.ndarray  # CᵀΨ
     means: np.ndarray  # of the columns of C
     own: np.ndarray  # K_zz, with a little on its diagonal
-    kept: Sequence[tuple[slice, np.ndarray]]  # C in blocks of rows, unless there are many
+    blocks: Iterable[tuple[slice, np.ndarray]]  # C in blocks of rows, kept unless there are many
+    rows: GappedRows  # X and Z in the columns of the set
+    landmarks: GappedRows
 
 
 @dataclass(frozen=True)
@@ -211,7 +224,7 @@ class Regression:
         q = self.cross.shape[1]
         shrunk = 1.0 / (self.values[:, np.newaxis] + m * problem.penalties)
         errors = np.zeros(len(problem.penalties))
-        for rows, C in self._blocks():
+        for rows, C in self.sums.blocks:
             E = (C - self.sums.means) @ self.directions
             freedom = np.maximum(1.0 - 1.0 / m - (E * E) @ shrunk, LEAST_FREEDOM)
             weight = problem.counted(freedom**-2, rows)
@@ -237,23 +250,25 @@ class Regression:
 
         By the envelope theorem the best β is held, and only the kernel moves.
         """
-        problem, own = self.problem, self.sums.own
-        m, places = problem.n_counted, problem.places
+        problem, sums, landmarks = self.problem, self.sums, self.sums.landmarks
+        m = problem.n_counted
         betas = [self._weights(penalty) for penalty in problem.averaged_penalties]
         beta = np.hstack(betas)
         result = np.zeros(len(self.columns))
         for penalty, each in zip(problem.averaged_penalties, betas, strict=True):
-            M = (each @ each.T) * own
-            result += m * penalty * problem.moved(M, places, places, self.columns)
-        for rows, C in self._blocks():
-            left = np.tile(problem.images[rows], len(betas)) - (C - self.sums.means) @ beta
+            M = (each @ each.T) * sums.own
+            result += m * penalty * _moved(M, landmarks, landmarks)
+        for rows, C in self.sums.blocks:
+            left = np.tile(problem.images[rows], len(betas)) - (C - sums.means) @ beta
             M = (problem.counted(left, rows) @ beta.T) * C
-            result -= 2.0 * problem.moved(M, rows, places, self.columns)
+            result -= 2.0 * _moved(M, sums.rows.take(rows), landmarks)
         return result / (2.0 * m * len(betas) * problem.total(self.columns))
 
     def predict(self, new: np.ndarray, penalty: float) -> np.ndarray:
         """Images ψ of rows with all columns."""
-        kernel = self.problem.against(new, self.columns)
+        total = self.problem.total(self.columns)
+        rows = self.problem.gaps.among(self.columns).see(new[:, self.columns], 2, 2.0 * total)
+        kernel = _gaussian(rows, self.sums.landmarks, -0.5 / total)
         return np.asarray((kernel - self.sums.means) @ self._weights(penalty))
 
     def _weights(self, penalty: float) -> np.ndarray:
@@ -261,11 +276,22 @@ class Regression:
         shrunk = self.cross / (self.values + self.problem.n_counted * penalty)[:, np.newaxis]
         return np.asarray(self.directions @ shrunk)
 
-    def _blocks(self) -> Iterable[tuple[slice, np.ndarray]]:
-        return self.sums.kept or self.problem.blocks(self.columns)
+
+def _gaussian(rows: GappedRows, others: GappedRows, scale: float) -> np.ndarray:
+    """Kernel values of some rows with others."""
+    if len(rows.apart):
+        values = rows.sums(others, squared_distances)
+    else:
+        values = squared_distances(rows.filled, others.filled)
+    values *= scale
+    return np.exp(values, out=values)
 
 
-def moved(M: np.ndarray, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Σ_il M_il (x_ij - z_lj)² for every column j."""
+def _moved(M: np.ndarray, rows: GappedRows, others: GappedRows) -> np.ndarray:
+    """Σ_il M_il s_j(x_i, z_l) for every column j, with s = (x - z)² where there are values."""
+    X, Z = rows.filled, others.filled
     crossed = np.einsum("lj,lj->j", M.T @ X, Z)
-    return M.sum(axis=1) @ (X * X) - 2.0 * crossed + M.sum(axis=0) @ (Z * Z)
+    result = M.sum(axis=1) @ (X * X) - 2.0 * crossed + M.sum(axis=0) @ (Z * Z)
+    if len(rows.apart):
+        result[rows.first] += rows.weighted_corrections(M, others)
+    return np.asarray(result)

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import digamma
 
 from depmax._threads import each_column
-from depmax.data import Target
-from depmax.data.columns import Categories
 from depmax.selection._scores.outputs import class_codes
+from depmax.selection._scores.score import Question, Scored
 
 #: Bins of a column of numbers at most, and rows for each cell of two such columns.
 BINS, ROWS = 10, 5
 
 
-def mutual_information(
-    X: Any, target: Target, categories: Categories, *, n_jobs: int | None = None
-) -> np.ndarray:
+def mutual_information(question: Question) -> Scored:
     """E[I(x; y) | counts] of every column, in nats, summed over the outputs of the target."""
+    target = question.target
     if target.kind == "classes":
         outputs = [class_codes(target)]
     else:
         outputs = [binned(column) for column in target.values.T]
 
     def scored(column: np.ndarray, position: int) -> float:
-        is_category = position in categories
+        is_category = position in question.categories
         codes = np.unique(column, return_inverse=True)[1] if is_category else binned(column)
         return sum(expected_information(_table(codes, output)) for output in outputs)
 
-    return each_column(X, scored, n_jobs)
+    return Scored(each_column(question.X, scored, question.options.n_jobs))
 
 
 def expected_information(counts: np.ndarray) -> float:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from depmax._threads import each_column
-from depmax.data import Target
+from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data.checks import Missing, constant_columns
 from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
+from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.dependence._nulls.weighted import WeighedTarget
 from depmax.dependence._terms import cosine
 from depmax.dependence.exchange import as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import one_dimensional, standardized
+from depmax.selection._scores.score import Question, Scored
 
 #: Part of the trace of the target kernel that its coordinates may leave out.
 TOLERANCE = 1e-6
 
 
-def hsic(
+def column_hsic(
     X: Any,
     target: Sample,
     *,
@@ -59,8 +62,6 @@ def weighted_hsic(
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Unbiased HSIC of every column with a target whose rows stand for several each."""
-    from depmax.dependence._nulls.weighted import WeighedTarget
-
     prepared = WeighedTarget.of(target, target, TOLERANCE)
     recipe = column_kernel(kernel)
 
@@ -71,57 +72,44 @@ def weighted_hsic(
     return each_column(X, scored, n_jobs)
 
 
-def mmd(
-    X: Any,
-    target: Target,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> np.ndarray:
+def hsic(question: Question) -> Scored:
+    """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
+    options, side = question.options, question.side
+    seen = {"kernel": options.kernel, "categories": question.categories, "n_jobs": options.n_jobs}
+    if question.weight is not None:
+        return Scored(weighted_hsic(question.X, side, **seen))
+    if question.is_streamed:
+        screening = _counted(question, side)
+        found = _each_counted(question, screening, screening.score)
+        scores, pvalues = np.array([(each.hsic, each.pvalue) for each in found]).T
+        return Scored(scores, pvalues, constant=screening.values.constant)
+    seen |= {"groups": question.groups, "missing": options.missing, "with_effects": True}
+    return Scored(*column_hsic(question.X, side, **seen))
+
+
+def mmd(question: Question) -> Scored:
     """Squared maximum mean discrepancy of every column between two classes (V-statistic).
 
     HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
     """
-    prepared = ScreeningTarget.of(read_target_sample(target.values, "class_balanced"), TOLERANCE)
-    recipe, level = column_kernel(kernel), missing == "level"
-    m = target.n_samples
-
-    def scored(column: np.ndarray, position: int) -> float:
-        cross, _ = prepared.biased(_kernel_of(position, recipe, categories), column, level)
-        return max(0.0, cross) * ((m - 1) / m) ** 2
-
-    return _without_constants(X, each_column(X, scored, n_jobs), missing)
+    m = question.target.n_samples
+    found, constant, _ = _biased(question, read_target_sample(question.y, "class_balanced"), False)
+    scores = np.maximum(found[:, 0], 0.0) * ((m - 1) / m) ** 2
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
 
 
-def alignment(
-    X: Any,
-    target: Sample,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> np.ndarray:
+def alignment(question: Question) -> Scored:
     """Centred kernel target alignment of every column: that of :func:`depmax.alignment`.
 
     HSIC₀ divided by the roots of the HSIC₀ of the column and of the target with themselves. With
     the Laplace kernel a column costs O(m log m), as in ``hsic``.
     """
-    prepared = ScreeningTarget.of(target, TOLERANCE)
-    recipe, level = column_kernel(kernel), missing == "level"
-    psi = prepared.coordinates.psi
-    own = float(np.sum((psi.T @ psi) ** 2)) / (len(psi) - 1) ** 2  # HSIC₀ of y with itself
-
-    def scored(column: np.ndarray, position: int) -> float:
-        own_kernel = _kernel_of(position, recipe, categories)
-        return cosine(*prepared.biased(own_kernel, column, level, with_own=True), own)
-
-    return _without_constants(X, each_column(X, scored, n_jobs), missing)
+    found, constant, of_target = _biased(question, question.side, True)
+    scores = np.array([cosine(cross, own, of_target) for cross, own in found])
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
 
 
-def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
+def qmi(question: Question) -> Scored:
     """Quadratic mutual information of every column, in units of its standard deviation, with y.
 
     Mutual information in this form has the unit of a density, so that columns on small scales
@@ -129,14 +117,73 @@ def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
     outputs. The windows are those of :func:`depmax.quadratic_mutual_information`; a column costs
     O(m²).
     """
+    target = question.target
     several = target.kind == "multioutput"
     y = standardized(target.values) if several else one_dimensional(target)
+    constant = constant_columns(question.X)
 
     def scored(column: np.ndarray, position: int) -> float:
-        spread = float(np.std(column, ddof=1))
-        return quadratic_mutual_information(column / spread, y) if spread > 0 else 0.0
+        if constant[position]:
+            return 0.0
+        return quadratic_mutual_information(column / float(np.std(column, ddof=1)), y)
 
-    return _without_constants(X, each_column(X, scored, n_jobs))
+    return Scored(each_column(question.X, scored, question.options.n_jobs), constant=constant)
+
+
+# --- HSIC₀ ----------------------------------------------------------------------------------------
+def _biased(
+    question: Question, side: Sample, with_own: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """HSIC₀ of every column with the target and with itself; constant columns; that of the target.
+
+    Without ``with_own`` zeros stand for that of a column with itself.
+    """
+    m, n_jobs, missing = side.n_samples, question.options.n_jobs, question.options.missing
+    if question.is_streamed:
+        screening = _counted(question, side)
+        constant = screening.values.constant
+
+        def of_levels(recipe: Kernel, position: int) -> tuple[float, float]:
+            if constant[position]:
+                return 0.0, 0.0
+            levels = screening.levels(recipe, position)
+            column = levels.column
+            own = column.counts @ levels.gram**2 @ column.counts / (m - 1) ** 2
+            return levels.hsic(column.psi, column.squares, unbiased=False), float(own)
+
+        found = np.array(_each_counted(question, screening, of_levels))
+        gram = screening.target.psi.gram
+        assert gram is not None
+    else:
+        target = ScreeningTarget.of(side, TOLERANCE)
+        constant = constant_columns(question.X, missing)
+        recipe, level = column_kernel(question.options.kernel), missing == "level"
+
+        def of_rows(column: np.ndarray, position: int) -> tuple[float, float]:
+            own = _kernel_of(position, recipe, question.categories)
+            return target.biased(own, column, level, with_own=with_own)
+
+        found = each_column(question.X, of_rows, n_jobs)
+        psi = target.coordinates.psi
+        gram = psi.T @ psi
+    return found, constant, float(np.sum(gram**2)) / (m - 1) ** 2
+
+
+def _counted(question: Question, side: Sample) -> CountedScreening:
+    """Columns of a table that is read a chunk at a time, counted by their values: two visits."""
+    return CountedScreening(question.X, CountedTarget.of(side, TOLERANCE))
+
+
+def _each_counted(
+    question: Question, screening: CountedScreening, score: Callable[[Kernel, int], Any]
+) -> list[Any]:
+    recipe = column_kernel(question.options.kernel)
+
+    def scored(position: int) -> Any:
+        return score(_kernel_of(position, recipe, question.categories), position)
+
+    with one_blas_thread(always=True):
+        return map_threads(scored, range(len(screening.columns)), question.options.n_jobs)
 
 
 def column_kernel(kernel: KernelLike) -> Kernel:
@@ -152,8 +199,3 @@ def column_kernel(kernel: KernelLike) -> Kernel:
 
 def _kernel_of(position: int, recipe: Kernel, categories: Categories | None) -> Kernel:
     return Delta() if position in (categories or {}) else recipe
-
-
-def _without_constants(X: Any, scores: np.ndarray, missing: Missing = "neutral") -> np.ndarray:
-    """Scores with exact zeros for constant columns."""
-    return np.where(constant_columns(X, missing), 0.0, scores)

@@ -1,49 +1,107 @@
-"""Moments of columns by class, and the scores that compare means, with own or shared variances."""
+"""Moments of columns beside a target, and the scores that are functions of them.
+
+Moments add up over parts of the rows, so that rows in memory and rows that are read a chunk at a
+time have the same scores.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import digamma, polygamma
 from scipy.stats import t as student
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from depmax.data import Target
-from depmax.data.checks import constant_columns
-from depmax.selection._scores.outputs import centred_outputs, class_codes
-
-#: A target in memory, or one that is read a chunk at a time.
-AnyTarget = Any
+from depmax.data.chunks import Chunk
+from depmax.data.labels import as_columns
 
 
 @dataclass(frozen=True)
-class ClassMoments:
-    """Number of rows, mean and sum of squared deviations of every column in every class."""
+class ColumnMoments:
+    """Means and squares of every column in every class of the target, or beside its numbers.
 
-    counts: np.ndarray  # shape (n_classes,)
-    means: np.ndarray  # shape (n_classes, n_features)
-    squares: np.ndarray  # Σ (x - mean)², shape (n_classes, n_features)
-    constant: np.ndarray  # which columns have one value only
+    Each about its own mean, so that sums of parts far from zero keep their digits when added.
+    """
+
+    of_classes: bool  # whether there is a group per class; else one, beside numbers
+    counts: np.ndarray  # rows of each group, by their weights: shape (n_groups,)
+    means: np.ndarray  # shape (n_groups, n_features)
+    squares: np.ndarray  # Σ (x - mean)² within each group
+    low: np.ndarray  # shape (n_features,)
+    high: np.ndarray
+    outputs: np.ndarray  # means of the numbers, shape (n_outputs,)
+    output_squares: np.ndarray
+    cross: np.ndarray  # Σ (x - x̄)(y - ȳ) over all rows, shape (n_features, n_outputs)
 
     @classmethod
-    def of(cls, X: Any, target: AnyTarget) -> ClassMoments:
-        """Moments of each class; a constant column counts as zero, free of rounding."""
-        if target.is_streamed:
-            sums = X.sums
-            counts, means, squares = sums.counts, sums.means.copy(), sums.squares.copy()
-            constant = sums.constant
-        else:
-            codes, constant = class_codes(target), constant_columns(X)
-            counts = np.bincount(codes)
-            parts = [_mean_and_squares(X[codes == code]) for code in range(len(counts))]
-            means, squares = (np.array(part) for part in zip(*parts, strict=True))
-        means[:, constant] = 0.0
-        squares[:, constant] = 0.0
-        return cls(counts, means, squares, constant)
+    def of(
+        cls, X: Any, y: np.ndarray, classes: np.ndarray | None, weight: np.ndarray | None = None
+    ) -> ColumnMoments:
+        """Of some rows; y are labels, of these sorted classes, or columns of numbers."""
+        low, high = min_max_axis(X, axis=0) if sparse.issparse(X) else (X.min(0), X.max(0))
+        if classes is None:
+            mean, squares, centred = _about_mean(X, weight)
+            outputs, output_squares, numbers = _about_mean(y, weight)
+            counted = numbers if weight is None else weight[:, np.newaxis] * numbers
+            counts = np.array([len(y) if weight is None else weight.sum()])
+            cross = centred.T @ counted
+            parts = mean[np.newaxis], squares[np.newaxis]
+            return cls(False, counts, *parts, low, high, outputs, output_squares, cross)
+        codes = np.searchsorted(classes, y)
+        counts = np.bincount(codes, weight, minlength=len(classes))
+        means, within = np.zeros((2, len(classes), X.shape[1]))
+        for code in np.flatnonzero(counts):
+            rows = codes == code
+            some = None if weight is None else weight[rows]
+            means[code], within[code] = _about_mean(X[rows], some, overwrite=True)[:2]
+        none = np.empty((X.shape[1], 0))
+        return cls(True, counts, means, within, low, high, none[0], none[0], none)
+
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
+        counts = self.counts + other.counts
+        share = (other.counts / np.maximum(counts, 1))[:, np.newaxis]
+        apart = other.means - self.means
+        total, n = self.counts.sum(), other.counts.sum()
+        weight = total * n / (total + n)
+        y_apart = other.outputs - self.outputs
+        return ColumnMoments(
+            self.of_classes,
+            counts,
+            self.means + share * apart,
+            self.squares + other.squares + self.counts[:, np.newaxis] * share * apart**2,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.outputs + n / (total + n) * y_apart,
+            self.output_squares + other.output_squares + weight * y_apart**2,
+            self.cross + other.cross + weight * np.outer(other.overall - self.overall, y_apart),
+        )
+
+    @property
+    def overall(self) -> np.ndarray:
+        """Mean of every column over all rows."""
+        return np.asarray(self.counts @ self.means / self.counts.sum())
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which columns have one value only."""
+        return np.asarray(self.low == self.high)
+
+    def settled(self) -> ColumnMoments:
+        """The same with exact zeros for constant columns, free of rounding."""
+        varies = ~self.constant
+        return replace(
+            self,
+            means=np.where(varies, self.means, 0.0),
+            squares=np.where(varies, self.squares, 0.0),
+            cross=np.where(varies[:, np.newaxis], self.cross, 0.0),
+        )
 
     @property
     def variances(self) -> np.ndarray:
@@ -53,53 +111,59 @@ class ClassMoments:
                 "The variance within a class needs at least 2 rows of each class, but the smallest "
                 f"class has {self.counts.min()}: use score_func='centroid', 'pam' or 'hsic'."
             )
-        return self.squares / (self.counts[:, np.newaxis] - 1)
+        return np.asarray(self.squares / (self.counts[:, np.newaxis] - 1))
 
     @property
     def difference(self) -> np.ndarray:
         """Mean of the second class less that of the first."""
-        return self.means[1] - self.means[0]
+        return np.asarray(self.means[1] - self.means[0])
+
+    def products(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Σ(x - x̄)y with centred outputs, Σ(x - x̄)² and Σy².
+
+        Two classes are one output of -1 and +1, more are an indicator each, since classes have no
+        order even where their labels are whole numbers.
+        """
+        if not self.of_classes:
+            return self.cross, self.squares[0], self.output_squares
+        counts = self.counts
+        apart = self.means - self.overall
+        squares = self.squares.sum(axis=0) + counts @ apart**2
+        cross, spread = (counts[:, np.newaxis] * apart).T, counts * (1.0 - counts / counts.sum())
+        if len(counts) == 2:
+            cross, spread = 2.0 * cross[:, 1:], 4.0 * spread[1:]
+        return cross, squares, spread
 
 
-@dataclass(frozen=True)
-class Products:
-    """Sums over rows of every column with centred outputs; a constant column has exact zeros."""
-
-    cross: np.ndarray  # Σ(x - x̄)y, shape (n_features, n_outputs)
-    squares: np.ndarray  # Σ(x - x̄)², shape (n_features,)
-    outputs: np.ndarray  # Σy², shape (n_outputs,)
-
-    @classmethod
-    def of(cls, X: Any, target: AnyTarget, weight: np.ndarray | None = None) -> Products:
-        """Two classes are one output, more are an indicator each; a row counts by its weight."""
-        if target.is_streamed:
-            cross, squares, spread = X.products()
-            constant = X.sums.constant
-        else:
-            outputs, constant = centred_outputs(target, weight), constant_columns(X)
-            weights = np.ones(len(outputs)) if weight is None else weight
-            counted = weights[:, np.newaxis] * outputs
-            spread = np.einsum("ij,ij->j", outputs, counted)
-            if sparse.issparse(X):
-                cross = X.T @ counted
-                squares = _mean_and_squares(X, weight)[1]
-            else:
-                centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=weight)
-                cross = centred.T @ counted
-                squares = weights @ (centred * centred)
-        cross[constant] = 0.0
-        squares[constant] = 0.0
-        return cls(cross, squares, spread)
+def column_moments(X: Any, target: Any, weight: np.ndarray | None = None) -> ColumnMoments:
+    """Moments of all rows, in memory or read a chunk at a time; a row counts by its weight."""
+    classes = target.classes if target.kind == "classes" else None
+    if not target.is_streamed:
+        return ColumnMoments.of(X, target.values, classes, weight).settled()
+    found: ColumnMoments = X.stream.total(partial(_of_chunks, classes=classes))
+    return found.settled()
 
 
-def _mean_and_squares(rows: Any, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    if sparse.issparse(rows):
-        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0, weights=weight)
-        return mean, variance * (rows.shape[0] if weight is None else weight.sum())
-    values = np.asarray(rows, dtype=np.float64)
-    mean = values.mean(axis=0)
-    values = values - mean
-    return mean, np.einsum("ij,ij->j", values, values)
+def _of_chunks(chunks: Iterator[Chunk], classes: np.ndarray | None) -> ColumnMoments | None:
+    parts = [
+        ColumnMoments.of(chunk.x, as_columns(chunk.y) if classes is None else chunk.y, classes)
+        for chunk in chunks
+    ]
+    return reduce(add, parts) if parts else None
+
+
+def _about_mean(
+    X: Any, weight: np.ndarray | None, *, overwrite: bool = False
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Means of columns, squares about them, and columns about their means if they are dense."""
+    if sparse.issparse(X):
+        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0, weights=weight)
+        return mean, variance * (X.shape[0] if weight is None else weight.sum()), X
+    values = np.asarray(X, dtype=np.float64)
+    mean = np.average(values, axis=0, weights=weight)
+    centred = np.subtract(values, mean, out=values if overwrite else None)
+    counted = centred if weight is None else weight[:, np.newaxis] * centred
+    return mean, np.einsum("ij,ij->j", counted, centred), centred
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
@@ -108,65 +172,60 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
         return np.where(numerator == 0.0, 0.0, numerator / denominator)
 
 
-def pearson(X: Any, target: Target, weight: np.ndarray | None = None) -> np.ndarray:
+def pearson(moments: ColumnMoments) -> np.ndarray:
     """Sum over the outputs of the squared correlation with each column.
 
     HSIC₀ of a standardised column and a standardised output, both with the linear kernel, is
-    m²/(m-1)² times it. Two classes are one output, more are an indicator each. A row counts as
-    often as its weight says.
+    m²/(m-1)² times it.
 
     Examples
     --------
     >>> from depmax.data import read_target
     >>> X = np.array([[1.0, 1.0], [2.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
-    >>> pearson(X, read_target([2.0, 4.0, 6.0, 8.0])).round(12)
+    >>> pearson(column_moments(X, read_target([2.0, 4.0, 6.0, 8.0]))).round(12)
     array([1., 0.])
     """
-    sums = Products.of(X, target, weight)
-    cross = np.where(sums.outputs == 0.0, 0.0, sums.cross)
-    return ratio(cross**2, np.outer(sums.squares, sums.outputs)).sum(axis=1)
+    cross, squares, outputs = moments.products()
+    cross = np.where(outputs == 0.0, 0.0, cross)
+    return ratio(cross**2, np.outer(squares, outputs)).sum(axis=1)
 
 
-def centroid(X: Any, target: Target) -> np.ndarray:
+def centroid(moments: ColumnMoments) -> np.ndarray:
     """Absolute difference of the two class means.
 
     HSIC₀ of a column with the linear kernel and ``ClassBalanced`` is m²/(m-1)² times its square.
     """
-    return np.abs(ClassMoments.of(X, target).difference)
+    return np.abs(moments.difference)
 
 
-def t(X: Any, target: Target) -> np.ndarray:
+def t(moments: ColumnMoments) -> np.ndarray:
     """Absolute t statistic with a variance for each class (Welch).
 
     The ``centroid`` of the column divided by √(s₊²/m₊ + s₋²/m₋).
     """
-    moments = ClassMoments.of(X, target)
     error = np.sqrt(np.sum(moments.variances / moments.counts[:, np.newaxis], axis=0))
     return ratio(np.abs(moments.difference), error)
 
 
-def snr(X: Any, target: Target) -> np.ndarray:
+def snr(moments: ColumnMoments) -> np.ndarray:
     """Absolute signal-to-noise ratio: the difference of means over s₊ + s₋ (Golub et al., 1999).
 
     The ``centroid`` of the column divided by the sum of the two standard deviations.
     """
-    moments = ClassMoments.of(X, target)
     return ratio(np.abs(moments.difference), np.sqrt(moments.variances).sum(axis=0))
 
 
-def pam(X: Any, target: Target) -> np.ndarray:
+def pam(moments: ColumnMoments) -> np.ndarray:
     """Sum over the classes of the squared distance of their mean to the mean of all rows.
 
     HSIC₀ of a column with the linear kernel and ``Delta`` with weights 1/p², p the shares of the
     classes, is m²/(m-1)² times it. Unlike the classifier of Tibshirani et al. (2002), whose
     information this is, it neither standardises nor shrinks.
     """
-    moments = ClassMoments.of(X, target)
-    overall = moments.counts @ moments.means / moments.counts.sum()
-    return np.sum((moments.means - overall) ** 2, axis=0)
+    return np.sum((moments.means - moments.overall) ** 2, axis=0)
 
 
-def ridge(X: Any, target: Target, alpha: float = 1.0) -> np.ndarray:
+def ridge(moments: ColumnMoments, alpha: float = 1.0) -> np.ndarray:
     """By how much ridge regression on a column alone lowers the regularised risk.
 
     With column and outputs centred, the smallest ‖y - wx‖² + αw² is ‖y‖² - (xᵀy)²/(xᵀx + α). The
@@ -177,19 +236,17 @@ def ridge(X: Any, target: Target, alpha: float = 1.0) -> np.ndarray:
     --------
     >>> from depmax.data import read_target
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
-    >>> ridge(X, read_target([0.0, 1.0, 6.0, 7.0]), alpha=1.0)
+    >>> ridge(column_moments(X, read_target([0.0, 1.0, 6.0, 7.0])), alpha=1.0)
     array([32.4,  0.5])
     """
-    sums = Products.of(X, target)
-    return np.sum(sums.cross**2, axis=1) / (sums.squares + alpha)
+    cross, squares, _ = moments.products()
+    return np.asarray(np.sum(cross**2, axis=1) / (squares + alpha))
 
 
 # --- moderated t and log odds, after Smyth (2004) -------------------------------------------------
-# The variances of all columns share a prior, so that a column whose variance is small by chance
-# does not lead the ranking. The prior is estimated from the variances of all columns.
-#
-# Smyth, G. K. (2004), Linear models and empirical Bayes methods for assessing differential
-# expression in microarray experiments. Statistical Applications in Genetics and Molecular Biology.
+# Variances share a prior, estimated from all columns: one that is small by chance does not lead.
+# G. K. Smyth (2004), Linear models and empirical Bayes methods for assessing differential
+# expression in microarray experiments.
 
 #: Share of the columns that are taken to differ between the classes.
 PROPORTION = 0.01
@@ -273,12 +330,11 @@ class Moderated:
     n_varying: int  # columns that are not constant
 
     @classmethod
-    def of(cls, X: Any, target: Target) -> Moderated:
+    def of(cls, moments: ColumnMoments) -> Moderated:
         """Pooled variances of the two classes, drawn towards their common prior.
 
         Constant columns tell nothing about the noise: they do not enter the prior.
         """
-        moments = ClassMoments.of(X, target)
         degrees = float(moments.counts.sum() - 2)
         if degrees < 1:
             raise ValueError(
@@ -294,23 +350,23 @@ class Moderated:
         return cls(statistics, prior, degrees, unscaled, n_varying)
 
 
-def moderated_t(X: Any, target: Target) -> np.ndarray:
+def moderated_t(moments: ColumnMoments) -> np.ndarray:
     """Absolute moderated t statistic of the difference of two class means.
 
     The ``centroid`` of the column divided by √((1/m₊ + 1/m₋)(d₀s₀² + ds²)/(d₀ + d)) with s² the
     pooled variance, d = m - 2.
     """
-    return np.abs(Moderated.of(X, target).statistics)
+    return np.abs(Moderated.of(moments).statistics)
 
 
-def lods(X: Any, target: Target) -> np.ndarray:
+def lods(moments: ColumnMoments) -> np.ndarray:
     """Log odds that the class means differ, given that one column in a hundred differs.
 
     The B statistic of Lönnstedt and Speed (2002) in the form of Smyth (2004, section 6). It rises
     with the moderated t statistic, so the ranking is the same; a constant column has the odds of
     t = 0.
     """
-    moderated = Moderated.of(X, target)
+    moderated = Moderated.of(moments)
     most = moderated.degrees * moderated.n_varying
     degrees = min(moderated.degrees + moderated.prior.degrees, most)
     added = _variance_of_differences(moderated, degrees)

@@ -6,6 +6,7 @@ import numpy as np
 
 from depmax.data import Target
 from depmax.data.checks import constant_columns
+from depmax.data.labels import Indicators
 
 
 def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
@@ -15,13 +16,11 @@ def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndar
     order even where their labels are whole numbers.
     """
     if target.kind == "classes":
-        classes, codes = np.unique(target.values, return_inverse=True)
-        outputs = (
-            2.0 * codes[:, np.newaxis] - 1.0 if len(classes) == 2 else np.eye(len(classes))[codes]
-        )
+        outputs = Indicators(target.classes, signs=len(target.classes) == 2)(target.values)
     else:
-        outputs = target.values
-    return outputs - np.average(outputs, axis=0, weights=weight)
+        outputs = np.array(target.values)
+    outputs -= np.average(outputs, axis=0, weights=weight)
+    return outputs
 
 
 def class_codes(target: Target) -> np.ndarray:
@@ -67,13 +66,15 @@ def target_images(target: Target, weight: np.ndarray | None = None) -> np.ndarra
 def images_of(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Columns about their means, of total variance 1."""
     images = values - np.average(values, axis=0, weights=weight)
-    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=weight)))
+    squares = np.einsum("ij,ij->i", images, images)
+    scale = float(np.sqrt(np.average(squares, weights=weight)))
     if not scale > 0.0:
         raise ValueError(
             "y has one class only, or one value in all rows that are searched: there is nothing to "
             "predict."
         )
-    return images / scale
+    images /= scale
+    return images
 
 
 def machine_signs(target: Target) -> np.ndarray:

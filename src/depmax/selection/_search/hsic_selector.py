@@ -30,7 +30,7 @@ from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_o
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._scores.kernel import column_hsic as column_scores
 from depmax.selection._scores.kernel import weighted_hsic
 from depmax.selection._search.changes import column_shares, has_fast_form
 from depmax.selection._search.search import Search, SearchResult
