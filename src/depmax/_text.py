@@ -52,14 +52,16 @@ def short_pvalue(value: float) -> str:
 
 
 def short_effect(share: float, low: float, high: float) -> str:
-    """A share between 0 and 1 with its interval, in two decimals; empty for NaN.
+    """A share between 0 and 1 with its interval, if any, in two decimals; empty for NaN.
 
-    >>> short_effect(0.4218, 0.3105, 0.5512), short_effect(-0.01, -0.02, 0.004)
-    ('0.42 (0.31–0.55)', '0.00 (0.00–0.00)')
+    >>> short_effect(0.4218, 0.3105, 0.5512), short_effect(-0.01, float("nan"), float("nan"))
+    ('0.42 (0.31–0.55)', '0.00')
     """
     if share != share:
         return ""
     cells = [f"{min(1.0, max(0.0, value)):.2f}" for value in (share, low, high)]
+    if low != low:
+        return cells[0]
     return f"{cells[0]} ({cells[1]}–{cells[2]})"
 
 

@@ -34,7 +34,7 @@ class TestMoments:
         np.testing.assert_allclose(moments.cross, phi.T @ PSI, atol=1e-10 + 10 * atol)
         np.testing.assert_allclose(moments.scatter, phi.T @ phi, atol=1e-10 + 100 * atol)
         A = phi.T @ PSI @ PSI.T @ phi
-        if form.weights is not None:
+        if form.diagonal is not None:
             A -= phi.T @ np.diag(WEIGHTS) @ phi
         np.testing.assert_allclose(moments.criterion, A, rtol=1e-7, atol=1e-8 + 1e4 * atol)
         np.testing.assert_allclose(space.mean, PHI.mean(axis=0) + offset)
@@ -137,7 +137,7 @@ def test_threads_and_precision(width, dtype, monkeypatch, rng):
     np.testing.assert_allclose(space.mean, phi.mean(axis=0), rtol=tolerance)
     np.testing.assert_allclose(moments.scatter, centred.T @ centred, atol=tolerance)
     np.testing.assert_allclose(moments.cross, centred.T @ form.factor, atol=tolerance)
-    weighted = centred.T @ (form.weights[:, np.newaxis] * centred)
+    weighted = centred.T @ (form.diagonal[:, np.newaxis] * centred)
     np.testing.assert_allclose(moments.weighted, weighted, atol=10 * tolerance)
     assert moments.scatter.dtype == np.float64
 

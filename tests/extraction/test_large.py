@@ -113,3 +113,18 @@ def test_methods_that_need_the_whole_span_get_it(tolerance):
     features = HSCA(2, unbiased=True, kernel=kernel).fit_transform(X, y)
     gram = HSCA(2, unbiased=True, kernel="precomputed")
     same_up_to_signs(gram.fit_transform(kernel(X), y).T, features.T, 1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(4.0), "linear"], ids=repr)
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_weight_is_a_row_repeated(name, kernel, tolerance, monkeypatch, rng):
+    rows, y = X[:80], TARGETS["classes"][:80]
+    if kernel == "linear":
+        rows = rows @ rng.normal(size=(6, 200)) + rng.normal(size=(80, 200))  # more than rows
+    weight = rng.integers(1, 4, size=80)
+    model = MODELS[name].set_params(kernel=kernel)
+    repeated = exact(model, np.repeat(rows, weight, axis=0), np.repeat(y, weight), monkeypatch)
+    features = model.fit(rows, y, sample_weight=weight).transform(rows)
+    same_up_to_signs(features.T, repeated.transform(rows).T, tolerance * np.abs(features).max())
+    scale = repeated.dependence_.max()
+    np.testing.assert_allclose(model.dependence_, repeated.dependence_, atol=tolerance * scale)

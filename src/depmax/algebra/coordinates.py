@@ -13,7 +13,14 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._threads import blas_threads_for_parts, small_problems, thread_pool
 from depmax.algebra import Basis, Gram, Space
-from depmax.algebra.gram import Tiles, kernel_tile, matrix_tile, radial_tile
+from depmax.algebra.gram import (
+    FeatureProducts,
+    Products,
+    Tiles,
+    kernel_tile,
+    matrix_tile,
+    radial_tile,
+)
 from depmax.data.checks import require_semidefinite
 from depmax.data.sample import Reference, Sample, in_double
 from depmax.kernels.kernel import Kernel
@@ -130,7 +137,7 @@ Projection = FeatureProjection | SampleProjection
 
 # --- the samples ----------------------------------------------------------------------------------
 #: A basis of the part of the samples' span that a method needs; None if it needs all.
-Grow = Callable[[Gram], Basis | None]
+Grow = Callable[[Products], Basis | None]
 
 
 @dataclass(frozen=True)
@@ -182,45 +189,62 @@ class Coordinates:
         return space.cross(self.space.features(vectors)), space.mean
 
 
-def coordinates_of(data: Sample, grow: Grow | None = None) -> Coordinates:
+def coordinates_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Coordinates:
     """Coordinates of the smaller dimension: features where they are few, else samples.
 
     Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
-    their span it needs; all others get all of it, at the cost of a full eigenproblem. Samples with
-    weights get all of their span.
+    their span it needs; all others get all of it, at the cost of a full eigenproblem. With ``few``
+    it does so in few products, and features, if there are any, take the place of their matrix.
     """
     if (data.n_coordinates or np.inf) <= data.n_samples:
         return Coordinates(data, Space.of_sample(data))
-    grow = grow if data.weight is None else None
-    if not data.has_features:
-        return _of_kernel(data, grow)
-    phi, scale = data.coordinates(slice(None)), 0.0
-    if sparse.issparse(phi):
-        gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
-        scale = float(gram.diagonal().max())
-        gram, _ = centred_gram(gram, data.weight)
-    else:
-        phi = Space.of_array(phi, weight=data.weight).centred()
-        gram = phi @ phi.T
-    basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
-    if basis is not None:
-        return Coordinates(data, basis.space, basis.dual, gram.diagonal())
-    coordinates, dual = span(gram, scale, data.weight)
-    return Coordinates(data, Space.of_array(coordinates, weight=data.weight), dual, gram.diagonal())
-
-
-def _of_kernel(data: Sample, grow: Grow | None) -> Coordinates:
-    """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
-    basis = grown(data.n_samples, lambda: tiles_of(data), grow)
-    if basis is not None:
-        squares = data.diag() - 2.0 * basis.gram.mean
-        return Coordinates(data, basis.space, _centred(basis.dual), squares, basis.gram.mean)
-    gram = data.gram()
-    scale = float(gram.diagonal().max())
-    gram, means = centred_gram(gram, data.weight)
-    coordinates, dual = span(gram, scale, data.weight, data.eps)
-    space = Space.of_array(coordinates, data.eps, weight=data.weight)
+    if grow is not None and data.n_samples > EXACT_ROWS:
+        part = part_of_span(data, grow, few=few)
+        if part is not None:
+            return part
+    gram, scale, means = _centred_gram(data)
+    eps = float(np.finfo(np.float64).eps) if data.has_features else data.eps
+    coordinates, dual = span(gram, scale, data.weight, eps)
+    space = Space.of_array(coordinates, eps, weight=data.weight)
     return Coordinates(data, space, _centred(dual, data.weight), gram.diagonal(), means)
+
+
+def part_of_span(data: Sample, grow: Grow, *, few: bool = False) -> Coordinates | None:
+    """Coordinates of the part of the samples' span that a method asks for; None: of all of it.
+
+    BLAS keeps to one thread: its own would wait busily between the parts that ours compute.
+    """
+    if data.has_features and few:
+        features = Space.held(data)
+        basis = grow(FeatureProducts(features))
+        if basis is None:
+            return None
+        return Coordinates(data, basis.space, basis.sample_weights, features.squares)
+    with blas_threads_for_parts() as threads, thread_pool(threads) as run:
+        found = tiles_of(data)
+        gram = Gram(found.tile, data.n_samples, found.dtype, found.likely, run, data.weight)
+        basis = grow(gram)
+    if basis is None:
+        return None
+    means = None if data.has_features else gram.mean
+    return Coordinates(data, basis.space, basis.sample_weights, gram.squares, means)
+
+
+def _centred_gram(data: Sample) -> tuple[np.ndarray, float, np.ndarray | None]:
+    """HKH, the size of what it was computed from, and without features the column means of K."""
+    if data.has_features:
+        phi = data.coordinates(slice(None))
+        if not sparse.issparse(phi):
+            phi = Space.of_array(phi, weight=data.weight).centred()
+            return phi @ phi.T, 0.0, None
+        gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
+    else:
+        gram = data.gram()
+    scale = float(gram.diagonal().max())
+    means = np.average(gram, axis=0, weights=data.weight)
+    gram = gram - means
+    gram -= np.average(gram, axis=1, weights=data.weight)[:, np.newaxis]
+    return gram, scale, None if data.has_features else means
 
 
 def pairs_held(data: Sample, *, whole_span: bool) -> float:
@@ -232,23 +256,11 @@ def pairs_held(data: Sample, *, whole_span: bool) -> float:
     m = data.n_samples
     if data.precomputed or (data.n_coordinates or m + 1) <= m:
         return 0.0
-    if whole_span or m <= EXACT_ROWS or data.weight is not None:
+    if whole_span or m <= EXACT_ROWS:
         return WHOLE_SPAN * m**2
     if data.has_features:
         return 1.5 * m**2  # the products of features, and half of them in strips
     return 0.5 * m**2  # strips from the diagonal on
-
-
-def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
-    """The part of the samples' span that a method asks for, if it does and they are many.
-
-    BLAS keeps to one thread: its own would wait busily between the parts that ours compute.
-    """
-    if grow is None or n_samples <= EXACT_ROWS:
-        return None
-    with blas_threads_for_parts() as threads, thread_pool(threads) as run:
-        found = tiles()
-        return grow(Gram(found.tile, n_samples, found.dtype, found.likely, run))
 
 
 def tiles_of(data: Sample) -> Tiles:
@@ -258,6 +270,8 @@ def tiles_of(data: Sample) -> Tiles:
     Their directions of largest variance are much like the principal components of the rows.
     """
     kernel, rows = data.kernel, data.rows
+    if data.has_features:
+        return Tiles(matrix_tile(_centred_gram(data)[0]), np.float64)
     if not kernel.capabilities.stationary or not isinstance(rows, np.ndarray) or rows.ndim != 2:
         return Tiles(kernel_tile(kernel, rows), np.float64)
     centred = in_double(rows) - rows.mean(axis=0, dtype=np.float64)
@@ -272,16 +286,6 @@ def components_of(rows: np.ndarray) -> np.ndarray | None:
     vectors = linalg.eigh(rows.T @ rows)[1]
     components: np.ndarray = rows @ vectors[:, ::-1]
     return components
-
-
-def centred_gram(
-    gram: np.ndarray, weight: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """HKH, and the column means of K, over all samples that the given ones stand for."""
-    means = np.average(gram, axis=0, weights=weight)
-    centred = gram - means
-    centred -= np.average(centred, axis=1, weights=weight)[:, np.newaxis]
-    return centred, means
 
 
 def _centred(dual: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,83 +21,57 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 # --- values at the samples ------------------------------------------------------------------------
 @dataclass(frozen=True)
-class RowValues:
-    """Values at all rows, a function of a part of the rows and its coordinates.
+class CentredValues:
+    """Values at all rows with columns of mean zero, made a part of the rows at a time.
 
-    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
-    columns, and ``beside`` gives the values of a part.
+    Stands where an array of the values would: it can be scaled, subtracted and split into columns,
+    and ``beside`` gives the values of a part.
     """
 
     make: Callable[[Any, Any], np.ndarray]  # from φ and the part
     shape: tuple[int, ...]
     slope: float = 1.0
-    shift: float = 0.0
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r), where it is asked for
     #: Ask numpy's numbers to leave products with them to this class.
     __array_ufunc__ = None
+
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        return float(np.trace(gram_of(self)))
 
     def beside(self, phi: Any, part: Part) -> np.ndarray:
         """Values at the rows of a part."""
         values = self.make(phi, part)
-        values = values if self.slope == 1.0 else self.slope * values
-        return values if self.shift == 0.0 else values + self.shift
+        return values if self.slope == 1.0 else self.slope * values
 
     def array(self) -> np.ndarray:
         """All values that do not depend on φ, of rows in memory."""
         return self.beside(None, slice(0, self.shape[0]))
 
-    def column(self, number: int) -> RowValues:
+    def column(self, number: int) -> CentredValues:
         """One column, of shape (m,)."""
-        return RowValues(_Column(self, number), self.shape[:1])
-
-    def __mul__(self, factor: float) -> RowValues:
-        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: float) -> RowValues:
-        return self * (1.0 / float(divisor))
-
-    def __sub__(self, other: Any) -> RowValues:
-        if isinstance(other, RowValues):
-            return RowValues(_Difference(self, other), self.shape)
-        return replace(self, shift=self.shift - float(other))
-
-
-@dataclass(frozen=True)
-class _Column:
-    values: RowValues
-    number: int
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.values.beside(phi, part)[:, self.number]
-
-
-@dataclass(frozen=True)
-class _Difference:
-    left: RowValues
-    right: RowValues
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.left.beside(phi, part) - self.right.beside(phi, part)
-
-
-@dataclass(frozen=True)
-class CentredValues(RowValues):
-    """Values with columns of mean zero, and their inner products."""
-
-    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
-
-    @property
-    def total(self) -> float:
-        """Σ‖ψ‖²."""
-        assert self.gram is not None
-        return float(np.trace(self.gram))
+        return CentredValues(partial(_column, self, number), self.shape[:1])
 
     def __mul__(self, factor: float) -> CentredValues:
-        assert self.gram is not None
-        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
+        gram = None if self.gram is None else self.gram * float(factor) ** 2
+        return replace(self, slope=self.slope * float(factor), gram=gram)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> CentredValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: CentredValues) -> CentredValues:
+        return CentredValues(partial(_difference, self, other), self.shape)
+
+
+def _column(values: CentredValues, number: int, phi: Any, part: Part) -> np.ndarray:
+    return values.beside(phi, part)[:, number]
+
+
+def _difference(left: CentredValues, right: CentredValues, phi: Any, part: Part) -> np.ndarray:
+    return left.beside(phi, part) - right.beside(phi, part)
 
 
 @dataclass(frozen=True)
@@ -113,8 +88,6 @@ class FeaturesOfPart:
 
 
 #: Values at the samples: an array, or what makes those of a part of the samples.
-Values = np.ndarray | RowValues
-#: Values with columns of mean zero.
 Factor = np.ndarray | CentredValues
 
 
@@ -131,7 +104,7 @@ class Form:
     """
 
     factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
-    weights: Any = None  # w, shape (m,): an array, RowValues or OfLengths
+    diagonal: Any = None  # w, shape (m,): an array, CentredValues or OfLengths
     penalties: tuple[Operator, ...] = ()  # whose sum is N
 
     @property
@@ -150,23 +123,23 @@ class Form:
         ``rows`` is a slice of samples in memory, or a block of those that are read.
         """
         psi = values_at(self.factor, phi, rows)
-        weights = self.weights
-        if weights is not None:
-            weights = weights(psi) if callable(weights) else values_at(weights, phi, rows)
-        return Aligned(phi, psi, weights)
+        diagonal = self.diagonal
+        if diagonal is not None:
+            diagonal = diagonal(psi) if callable(diagonal) else values_at(diagonal, phi, rows)
+        return Aligned(phi, psi, diagonal)
 
     def held(self) -> Form:
         """The same form with Ψ and w in memory, for values at all samples at once."""
-        factor, weights = as_array(self.factor), self.weights
-        if weights is not None:
-            weights = weights(factor) if callable(weights) else as_array(weights)
-        return replace(self, factor=factor, weights=weights)
+        factor, diagonal = as_array(self.factor), self.diagonal
+        if diagonal is not None:
+            diagonal = diagonal(factor) if callable(diagonal) else as_array(diagonal)
+        return replace(self, factor=factor, diagonal=diagonal)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M times columns of values on the samples, of shape (m, k); of a form that is held."""
         images: np.ndarray = self.factor @ (self.factor.T @ values)
-        if self.weights is not None:
-            images -= self.weights[:, np.newaxis] * values
+        if self.diagonal is not None:
+            images -= self.diagonal[:, np.newaxis] * values
         for penalty in self.penalties:
             images -= penalty(values)
         return images
@@ -180,14 +153,14 @@ class Form:
         held = self.held()
         factor = np.zeros((len(labelled), self.width))
         factor[labelled] = held.factor
-        weights = () if held.weights is None else (OfLabelled(labelled, held.weights),)
-        return Form(factor, penalties=weights)
+        penalties = () if held.diagonal is None else (OfLabelled(labelled, held.diagonal),)
+        return Form(factor, penalties=penalties)
 
     def times(self, rate: float) -> Form:
         """The form multiplied by a number; of a form that is held."""
-        weights = None if self.weights is None else rate * self.weights
+        diagonal = None if self.diagonal is None else rate * self.diagonal
         penalties = tuple((lambda values, own=own: rate * own(values)) for own in self.penalties)
-        return Form(np.sqrt(rate) * self.factor, weights, penalties)
+        return Form(np.sqrt(rate) * self.factor, diagonal, penalties)
 
     def less(self, penalty: Operator) -> Form:
         """The form less an operator."""
@@ -196,20 +169,20 @@ class Form:
     @property
     def is_low_rank(self) -> bool:
         """Whether M = ΨΨᵀ."""
-        return self.weights is None and not self.penalties
+        return self.diagonal is None and not self.penalties
 
 
 @dataclass(frozen=True)
 class OfLabelled:
-    """Weights times values at the labelled samples, measured from their mean; zero at others."""
+    """A diagonal times values at the labelled samples, measured from their mean; zero at others."""
 
     labelled: np.ndarray  # which samples are, shape (m,)
-    weights: np.ndarray  # of these, shape (n_labelled,)
+    diagonal: np.ndarray  # of these, shape (n_labelled,)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Of shape (m, k)."""
         known = values[self.labelled]
-        known = self.weights[:, np.newaxis] * (known - known.mean(axis=0))
+        known = self.diagonal[:, np.newaxis] * (known - known.mean(axis=0))
         images = np.zeros_like(values)
         images[self.labelled] = known - known.mean(axis=0)
         return images
@@ -227,12 +200,12 @@ class OfLengths:
         return self.slope * np.einsum("ij,ij->i", psi, psi) + self.shift
 
 
-def values_at(values: Values, phi: Any, rows: Any) -> np.ndarray:
+def values_at(values: Factor, phi: Any, rows: Any) -> np.ndarray:
     """Values at some samples."""
     return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
 
 
-def as_array(values: Values) -> np.ndarray:
+def as_array(values: Factor) -> np.ndarray:
     """Values at all samples, in memory."""
     return values if isinstance(values, np.ndarray) else values.array()
 
@@ -245,7 +218,7 @@ def square_of(factor: Factor, weight: np.ndarray | None = None) -> float:
     return float(squares.sum() if weight is None else weight @ squares)
 
 
-def columns_of(values: Values) -> list[Values]:
+def columns_of(values: Factor) -> list[Factor]:
     """The columns of values at the samples."""
     if isinstance(values, np.ndarray):
         return list(values.T)
@@ -275,7 +248,7 @@ def hsic_form(factor: Factor, *, unbiased: bool, weight: np.ndarray | None = Non
     factor : ndarray of shape (m, r), or values that are made block by block
         Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
     unbiased : bool
-        HSIC₁, or HSIC₀, for which there are no weights.
+        HSIC₁, or HSIC₀, which has no diagonal.
     weight : ndarray of shape (m,), optional
         How many samples each stands for; the space of Φ must have the same.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from depmax._threads import slices
+from depmax.algebra.space import Space
 from depmax.kernels.kernel import Kernel
 
 #: Rows of a strip.
@@ -33,7 +34,64 @@ Tile = Callable[[slice, slice, np.ndarray], None]
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
-class Gram:
+class Products:
+    """HKH of m samples as an operator: a subclass implements ``times``.
+
+    With weights w it is R(I - 1pᵀ)K(I - p1ᵀ)R with p = w/Σw and the roots R = diag(√w): products of
+    samples that are measured from their mean and multiplied by √w. Its eigenvalues are those of the
+    samples repeated.
+    """
+
+    #: Relative rounding error of one value.
+    eps: float
+    #: tr HKH.
+    trace: float
+
+    def __init__(
+        self, n_samples: int, weight: np.ndarray | None, likely: np.ndarray | None = None
+    ) -> None:
+        self.n_samples, self.weight = n_samples, weight
+        #: Values on the samples that directions of large variance are likely to have, (m, k).
+        self.likely = np.empty((n_samples, 0)) if likely is None else likely
+        total = n_samples if weight is None else weight.sum()
+        #: Of each sample among all that these stand for, shape (m,).
+        self.shares = np.full(n_samples, 1.0 / n_samples) if weight is None else weight / total
+        self._roots = None if weight is None else np.sqrt(weight)[:, np.newaxis]
+
+    def times(self, columns: np.ndarray) -> np.ndarray:
+        """HKH times columns that ``centred`` gives, of shape (m, k), in float64."""
+        raise NotImplementedError
+
+    def rooted(self, values: np.ndarray) -> np.ndarray:
+        """Values at the samples, of shape (m, k), times √w."""
+        return values if self._roots is None else self._roots * values
+
+    def plain(self, values: np.ndarray) -> np.ndarray:
+        """The inverse of ``rooted``."""
+        return values if self._roots is None else values / self._roots
+
+    def centred(self, columns: np.ndarray) -> np.ndarray:
+        """Rooted columns less their means: orthogonal to √w."""
+        if self._roots is None:
+            return columns - self.shares @ columns
+        return columns - self._roots * (self.shares @ (columns / self._roots))
+
+
+class FeatureProducts(Products):
+    """The same by features: K is not made, and each product visits the features twice."""
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space.n_samples, space.weight)
+        self.space = space
+        self.eps, self.trace = space.eps, space.variance
+
+    def times(self, columns: np.ndarray) -> np.ndarray:
+        """ΦΦᵀ times columns."""
+        directions = self.space.cross(self.rooted(columns), weighted=False)
+        return self.rooted(self.space.features(directions))
+
+
+class Gram(Products):
     """HKH for the kernel matrix K of m samples.
 
     K is symmetric: it is computed and stored as strips of rows, each from the diagonal on. Its
@@ -51,13 +109,15 @@ class Gram:
         Values on the samples that directions of large variance are likely to have.
     run : callable, default=map
         What computes the tiles and the parts of a product: the ``map`` of a pool of threads.
+    weight : ndarray of shape (m,), optional
+        How many samples each stands for.
 
     Attributes
     ----------
     mean : ndarray of shape (m,)
         Mean of each column of K.
-    trace : float
-        tr HKH.
+    squares : ndarray of shape (m,)
+        ‖φ‖² of every sample about the mean, but for a constant.
     """
 
     def __init__(
@@ -67,10 +127,11 @@ class Gram:
         dtype: Any,
         likely: np.ndarray | None = None,
         run: Run = map,
+        weight: np.ndarray | None = None,
     ) -> None:
-        self.n_samples = n_samples
-        self.likely = np.empty((n_samples, 0)) if likely is None else likely
+        super().__init__(n_samples, weight, likely)
         self._dtype = np.dtype(dtype)
+        self.eps = float(np.finfo(self._dtype).eps)
         self._run = run
         some = min(SOME, n_samples)
         values = np.empty((some, some), dtype=self._dtype)
@@ -95,21 +156,18 @@ class Gram:
         for number, own in places:  # what is left of the diagonal in a strip is known by now
             strip = self._strips[number][1]
             strip[own, : own.start] = strip[: own.start, own].T
-        sums = self._product(np.ones((n_samples, 1), dtype=self._dtype))[:, 0]
-        self.mean = sums / n_samples + float(constant)
-        diagonals = [strip.diagonal().sum(dtype=np.float64) for _, strip in self._strips]
-        self.trace = float(sum(diagonals) - sums.sum() / n_samples)
-
-    @property
-    def eps(self) -> float:
-        """Relative rounding error of one value."""
-        return float(np.finfo(self._dtype).eps)
+        means = self._product(self.shares.astype(self._dtype)[:, np.newaxis])[:, 0]
+        self.mean = means + float(constant)
+        diagonal = np.concatenate([strip.diagonal() for _, strip in self._strips])
+        total = n_samples if weight is None else float(weight.sum())
+        self.squares = diagonal - 2.0 * means
+        self.trace = float(total * (self.shares @ diagonal - self.shares @ means))
 
     def times(self, columns: np.ndarray) -> np.ndarray:
-        """HKH times columns of mean zero, of shape (m, k), in float64."""
-        product = self._product(np.ascontiguousarray(columns, dtype=self._dtype))
-        product -= np.full(len(product), 1.0 / len(product)) @ product
-        return product
+        """HKH times columns, by products with strips of K."""
+        product = self._product(np.ascontiguousarray(self.rooted(columns), dtype=self._dtype))
+        product -= self.shares @ product
+        return self.rooted(product)
 
     def _product(self, columns: np.ndarray) -> np.ndarray:
         """The stored matrix times columns."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from depmax.algebra.directions import NONE, leading, rank_of
-from depmax.algebra.form import Form, Operator
-from depmax.algebra.gram import Gram
+from depmax.algebra.form import Form, Operator, as_array
+from depmax.algebra.gram import Products
 from depmax.algebra.space import Space
 
 
@@ -100,10 +101,11 @@ class Basis:
 
     Parameters
     ----------
-    gram : Gram
+    gram : Products
+        Of samples times √w, if they have weights: so are values on them.
     """
 
-    def __init__(self, gram: Gram) -> None:
+    def __init__(self, gram: Products) -> None:
         self.gram = gram
         self._dual = Columns(gram.n_samples)
         self._values = Columns(gram.n_samples)
@@ -115,6 +117,13 @@ class Basis:
     def dual(self) -> np.ndarray:
         """Q with QᵀHKHQ = I, of shape (m, s)."""
         return self._dual.array
+
+    @property
+    def sample_weights(self) -> np.ndarray:
+        """Q as weights of the samples themselves, which add up to zero."""
+        weights = self.gram.rooted(self.dual)
+        centred: np.ndarray = weights - np.outer(self.gram.shares, weights.sum(axis=0))
+        return centred
 
     @property
     def values(self) -> np.ndarray:
@@ -129,7 +138,8 @@ class Basis:
     @property
     def space(self) -> Space:
         """The samples in the coordinates of this basis."""
-        return Space.of_array(self.values, self.gram.eps)
+        gram = self.gram
+        return Space.of_array(gram.plain(self.values), gram.eps, weight=gram.weight)
 
     def reduced(self, form: Form, n_vectors: int) -> Basis:
         """The eigenvectors of A = ΦᵀMΦ with λ > 0 that this basis holds, at most so many."""
@@ -150,7 +160,7 @@ class Basis:
 
     def beyond(self, columns: np.ndarray) -> Rest:
         """What columns have beyond the basis."""
-        columns = columns - _mean(columns)
+        columns = self.gram.centred(columns)
         sizes = lengths(columns)
         columns /= np.where(sizes > 0, sizes, 1.0)
         inside = self.values.T @ columns  # coefficients in this basis
@@ -189,17 +199,43 @@ class Basis:
         return np.sqrt(left) * lengths(rest.columns @ scaled)
 
 
-def span_of_dependence(gram: Gram, form: Form, n_vectors: int) -> Basis:
+def span_of_steps(
+    gram: Products, factor: Any, n_steps: int, columns_after: Callable[[Space, int], Any]
+) -> Basis:
+    """Basis of C = ΦᵀΨ, and of what follows from it in steps: where a method of low rank lives.
+
+    Parameters
+    ----------
+    gram : Products
+    factor : ndarray of shape (m, r), or values that are made block by block
+        Ψ.
+    n_steps : int
+    columns_after : callable
+        Values on the samples whose directions the next step needs, of shape (m, k), for the samples
+        in the coordinates of the basis so far and the number of the step; None: no more.
+    """
+    basis = Basis(gram)
+    basis.append(gram.rooted(as_array(factor)))
+    for step in range(1, n_steps + 1):
+        columns = columns_after(basis.space, step)
+        if columns is None:
+            break
+        basis.append(gram.rooted(columns))
+    return basis
+
+
+def span_of_dependence(gram: Products, form: Form, n_vectors: int) -> Basis:
     """Basis of the directions of most dependence, those with λ > 0, at most this many.
 
     Parameters
     ----------
-    gram : Gram
+    gram : Products
     form : Form
         M of the criterion A = ΦᵀMΦ.
     n_vectors : int
     """
     basis, form = Basis(gram), form.held()
+    form = replace(form, factor=gram.rooted(form.factor))
     basis.append(form.factor)  # all of the range of CCᵀ
     rank = min(n_vectors, rank_of(basis.values.T @ form.factor))
     if not form.is_low_rank and rank:
@@ -297,16 +333,11 @@ def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return larger
 
 
-def _mean(columns: np.ndarray) -> np.ndarray:
-    """Mean of each column, by a product, which is faster than a sum over rows."""
-    return np.full(len(columns), 1.0 / len(columns)) @ columns
-
-
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return (matrix + matrix.T) / 2
 
 
-def _first_block(gram: Gram, n_columns: int) -> np.ndarray:
+def _first_block(gram: Products, n_columns: int) -> np.ndarray:
     """Columns that no direction is orthogonal to, likely ones first, always the same."""
     block = np.random.default_rng(0).standard_normal((gram.n_samples, n_columns))
     likely = gram.likely[:, :n_columns]

@@ -137,7 +137,7 @@ class RowSums:
         if not (a.any() or b.any()):
             return self
         sum_x = self.sum_x - self.weight * a
-        scatter, cubes = self.scatter, self.cubes
+        scatter, cubes, weighted = self.scatter, self.cubes, self.weighted
         if scatter is not None:
             half = np.outer(a, (self.sum_x + sum_x) / 2)
             moved = scatter - half - half.T
@@ -154,7 +154,7 @@ class RowSums:
             scatter=scatter,
             cubes=cubes,
             norms=None if self.norms is None else self._norms_about(self.norms, a, b),
-            weighted=_of_phi_about(self.weighted, origin_x),
+            weighted=None if weighted is None else weighted.about(origin_x, weighted.origin_y),
         )
 
     def _norms_about(self, norms: Norms, a: np.ndarray, b: np.ndarray) -> Norms:
@@ -198,22 +198,18 @@ def _both(left: Piece | None, right: Piece | None) -> Piece | None:
     return None if left is None or right is None else left + right
 
 
-def _of_phi_about(sums: RowSums | None, origin: np.ndarray) -> RowSums | None:
-    return None if sums is None else sums.about(origin, sums.origin_y)
-
-
 @dataclass(frozen=True)
 class Aligned:
     """A chunk of rows: φ, and beside it what is known of the same rows."""
 
     phi: Any  # shape (n, D), dense or sparse
     psi: Any  # shape (n, E), dense or sparse
-    weights: np.ndarray | None = None  # w, shape (n,)
+    diagonal: np.ndarray | None = None  # of the form that is asked for, shape (n,)
     weight: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
 
     def part(self, rows: slice) -> Aligned:
         """Some of the rows."""
-        beside = (self.weights, self.weight)
+        beside = (self.diagonal, self.weight)
         own = (None if values is None else values[rows] for values in beside)
         return Aligned(self.phi[rows], self.psi[rows], *own)
 
@@ -228,7 +224,7 @@ class Summation:
     origin_x, origin_y : ndarray of shape (D,) and (E,)
         Zero for sparse rows.
     scatter, norms : bool
-        Whether these pieces are asked for; weighted ones are there where chunks bring weights.
+        Whether these pieces are asked for; weighted ones are there where chunks bring a diagonal.
     """
 
     def __init__(
@@ -272,8 +268,8 @@ class Summation:
             self._cubes += phi.T @ (weight * squared_lengths(phi))
         if self._norms is not None:
             self._norms += norms_of(phi, psi, rows.weight)
-        if rows.weights is not None:
-            self._weighted = self._of_phi(self._weighted, phi, weight * rows.weights)
+        if rows.diagonal is not None:
+            self._weighted = self._of_phi(self._weighted, phi, weight * rows.diagonal)
         self._add_products(phi, psi, rows.weight)
 
     def result(self) -> RowSums:

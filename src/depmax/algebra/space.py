@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from scipy import sparse
 
 from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
+from depmax.algebra.row_sums import (
+    Aligned,
+    RowSums,
+    chunks_of,
+    dense,
+    norms_about,
+    squared_lengths,
+    sum_rows,
+)
 from depmax.algebra.targets import BlockImages, SumBlocks
 from depmax.data.chunks import add_up
 from depmax.data.sample import Sample, in_double
@@ -45,15 +54,9 @@ def _no_values(phi: Any, part: Any) -> np.ndarray:
     return np.zeros((phi.shape[0], 0))
 
 
-@dataclass(frozen=True)
-class _OfParts:
+def _of_parts(images: Callable[[Any], Any], work: Callable[..., Any], parts: Iterator[Any]) -> Any:
     """Work on the coordinates of parts of the samples, added up."""
-
-    images: Callable[[Any], Any]
-    work: Callable[[Any, Any], Any]
-
-    def __call__(self, parts: Iterator[Any]) -> Any:
-        return add_up(self.work(self.images(part), part) for part in parts)
+    return add_up(work(images(part), part) for part in parts)
 
 
 class Space:
@@ -174,12 +177,7 @@ class Space:
 
     @classmethod
     def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
-        """Space of the features of a sample before their last product, that with ``mixing``.
-
-        Many kernel values of rows in float32 are computed and multiplied in single precision and
-        summed over chunks of rows in double precision, unless features of some rows tell that
-        more than their fifth digit would change: a last product may blow rounding errors up.
-        """
+        """Space of the features of a sample before their last product, that with ``mixing``."""
         if sample.is_streamed:
             images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
             return cls.of_blocks(images, sample, len(mixing))
@@ -230,6 +228,15 @@ class Space:
         return self._sums.cubes
 
     @property
+    def squares(self) -> np.ndarray:
+        """‖φ‖² of every sample, of shape (m,)."""
+        from_samples, from_sums = self._subtracted()
+        values = np.empty(self.n_samples)
+        for rows, phi in self._chunks(from_samples):
+            values[rows] = squared_lengths(phi) - 2.0 * (phi @ from_sums) + from_sums @ from_sums
+        return values
+
+    @property
     def covariance(self) -> np.ndarray:
         """S/m of shape (s, s), m being the number of samples that these stand for."""
         return self.scatter / self.total
@@ -272,7 +279,7 @@ class Space:
 
     def weighted_scatter(self, weights: Any) -> np.ndarray:
         """Φᵀdiag(w)Φ of shape (s, s)."""
-        moments = self.moments(replace(self._no_form, weights=weights))
+        moments = self.moments(replace(self._no_form, diagonal=weights))
         assert moments.weighted is not None
         return moments.weighted
 
@@ -306,7 +313,7 @@ class Space:
 
     def summed(self, work: Callable[[Any, Any], Any]) -> Any:
         """Sum of what ``work`` makes of the coordinates of every part of the samples, and it."""
-        visit = _OfParts(self._block, work)
+        visit = partial(_of_parts, self._block, work)
         return visit(iter(self._slices)) if self._stream is None else self._stream.total(visit)
 
     def taken(self, indices: np.ndarray) -> tuple[Any, Any]:

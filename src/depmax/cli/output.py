@@ -214,7 +214,8 @@ def effect_for_people(row: Mapping[str, Any]) -> dict[str, str]:
     """The effect of a column with its interval in one cell; nothing where there is none."""
     if "effect" not in row:
         return {}
-    return {"effect": short_effect(row["effect"], row["effect_low"], row["effect_high"])}
+    ends = (row.get(name, float("nan")) for name in ("effect_low", "effect_high"))
+    return {"effect": short_effect(row["effect"], *ends)}
 
 
 def aligned(name: str, values: Sequence[Any]) -> list[str]:

@@ -179,19 +179,20 @@ class TileSums:
             """Products and row sums from the tiles of one block of rows."""
             products, row_sums = np.zeros((2, 2)), np.zeros((2, x.n_samples))
             for rows, columns in tiles:
-                pair = np.stack([x.tile(rows, columns), y.tile(rows, columns)])
-                row_sums[:, rows] += pair @ weight[columns]
-                if rows is not columns:
-                    row_sums[:, columns] += weight[rows] @ pair
-                elif zero_diagonal:
-                    own = np.diagonal(pair, axis1=1, axis2=2)
+                pair = x.tile(rows, columns), y.tile(rows, columns)
+                for matrix, sums in zip(pair, row_sums, strict=True):
+                    sums[rows] += matrix @ weight[columns]
+                    if rows is not columns:
+                        sums[columns] += weight[rows] @ matrix
+                if rows is columns and zero_diagonal:
+                    own = np.array([np.diag(matrix) for matrix in pair])
                     row_sums[:, rows] -= own
                     products -= (weight[rows] * own) @ own.T
-                flat = pair.reshape(2, -1)
-                counted = (
-                    flat * np.outer(weight[rows], weight[columns]).ravel() if is_weighted else flat
-                )
-                products += (1.0 if rows is columns else 2.0) * (counted @ flat.T)
+                counted: Any = pair
+                if is_weighted:
+                    counted = np.stack(pair) * np.outer(weight[rows], weight[columns])
+                found = np.array([[np.vdot(left, right) for right in pair] for left in counted])
+                products += found if rows is columns else 2.0 * found
             return products, row_sums
 
         by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
@@ -215,14 +216,14 @@ class TileSums:
 Product = Callable[[np.ndarray], np.ndarray]
 
 
-def product_with(side: Sample) -> Product:
-    """The function v → Kv of a side, by the cheapest exact route."""
+def product_with(side: Sample, *, once: bool = False) -> Product:
+    """The function v → Kv of a side, by the cheapest exact route, for one product or for many."""
     if side.is_narrow and side.origin is None:
         phi = side.coordinates(slice(None))
         if not sparse.issparse(phi):
             phi = np.asarray(phi, dtype=np.float64)
         return lambda vectors: phi @ (phi.T @ vectors)
-    if side.n_samples <= GRAM_ROWS:
+    if side.n_samples <= GRAM_ROWS and not once:
         gram = side.gram()
         return lambda vectors: gram @ vectors
 

@@ -161,7 +161,7 @@ class Screening:
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
     effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
-    effects_low: np.ndarray  # interval of 95%
+    effects_low: np.ndarray  # interval of 95%, NaN without rows in memory
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
     missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
@@ -184,11 +184,10 @@ class Screening:
             "score": self.scores[order],
         }
         if not np.isnan(self.effects).all():
-            columns |= {
-                "effect": self.effects[order],
-                "effect_low": self.effects_low[order],
-                "effect_high": self.effects_high[order],
-            }
+            columns["effect"] = self.effects[order]
+        if not np.isnan(self.effects_low).all():
+            columns["effect_low"] = self.effects_low[order]
+            columns["effect_high"] = self.effects_high[order]
         columns |= {
             "pvalue": self.pvalues[order],
             "pvalue_adjusted": self.pvalues_adjusted[order],

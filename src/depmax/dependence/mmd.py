@@ -87,7 +87,7 @@ def mmd(
     side = side if sparse.issparse(side.rows) else side.near_origin()
     if not side.is_narrow:
         tell_pairs(side.n_samples)
-    images = product_with(side)(np.column_stack([contrast, shares]))
+    images = product_with(side, once=True)(np.column_stack([contrast, shares]))
     value = float(require_finite_values(contrast @ images[:, 0]))  # ‖μ_x - μ_z‖²
     if not unbiased:
         return max(0.0, value)

@@ -57,7 +57,7 @@ def screen(
     ----------
     X : array-like, sparse matrix, data frame, scan or Dask collection, (n_samples, n_features)
         Categorical columns are compared by equality. A table that is read a chunk at a time
-        (:func:`depmax.scan`, Dask) is read three times; see the notes. Cells of tables in memory
+        (:func:`depmax.scan`, Dask) is read twice; see the notes. Cells of tables in memory
         may be missing (NaN, None, null), except in sparse matrices.
     y : target of any type
         Omit it if X is a scan that has a target.
@@ -130,7 +130,7 @@ def screen(
     distance to its median, which changes scores by some 1e-4 of their value (by a few per cent if
     most rows share one value, so that the bandwidth is tiny). If rows must be permuted and the
     target has more than 768 values, 10,000 of its rows, drawn with a fixed seed, stand for all.
-    ``groups`` and ``given`` need rows in memory.
+    ``groups`` and ``given`` need rows in memory, and so do the intervals of effects, which are NaN.
 
     An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
     correlation of kernels, which does not depend on the units of a column or on its type. It is 0
@@ -260,7 +260,6 @@ def _screen_streamed(
 
     with one_blas_thread(always=True):
         scores = map_threads(scored, range(inputs.shape[1]), n_jobs)
-    effects = counted.effects(scores)
     pvalues = np.array([score.pvalue for score in scores])
     return Screening(
         names=decoder.names or numbered_columns(inputs.shape[1]),
@@ -269,9 +268,9 @@ def _screen_streamed(
         pvalues_adjusted=_adjusted(pvalues),
         bandwidths=np.array([score.bandwidth for score in scores]),
         target_error=counted.target.error,
-        effects=np.array([effect.share for effect in effects]),
-        effects_low=np.array([effect.low for effect in effects]),
-        effects_high=np.array([effect.high for effect in effects]),
+        effects=np.array([score.effect for score in scores]),
+        effects_low=np.full(len(scores), np.nan),
+        effects_high=np.full(len(scores), np.nan),
     )
 
 

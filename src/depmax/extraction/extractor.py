@@ -17,25 +17,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters
-from depmax._threads import chunk_rows, slices
 from depmax._warnings import warn_caller
 from depmax.algebra.coordinates import Projection, pairs_held
 from depmax.data.checks import require_equal_length, require_varying
 from depmax.data.reading import (
     aligned,
-    read_rows,
     read_target_sample,
     read_training,
     require_coordinates,
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.data.sample import Sample, Weighed, is_precomputed
-from depmax.data.scan import by_chunks
+from depmax.data.sample import Sample, Weighed
 from depmax.data.table import is_streamed
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import by_neighbors
-from depmax.extraction._fitting.reconstruction import Span, has_preimages, read_features
+from depmax.extraction._fitting.reconstruction import (
+    has_preimages,
+    inverse_transform,
+    reconstruction_error,
+)
 from depmax.extraction._fitting.search import Answer, ComponentCount, Found, most_possible
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import KernelTransformer, coordinate_names, is_linear
@@ -182,99 +183,8 @@ class DependenceExtractor(KernelTransformer):
         features = self._fit(X, y)
         return self._apply(X) if features is None else features()
 
-    def reconstruction_error(self, X: Any) -> np.ndarray:
-        """Squared distance of rows, in the kernel's feature space, to the span of the directions.
-
-        The larger it is, the less of a row the features hold. With ``IterativePCA`` it measures how
-        unlike the training rows a row is: novelty. ``score_samples`` of outlier detectors is its
-        negative.
-
-        Parameters
-        ----------
-        X : as in ``transform``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The least squared distance of φ(x) to μ + span(w₁, …, w_k), with the mean μ of the
-            training rows (zero for ``center=False``) and the directions w of the features.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from depmax import IterativePCA
-        >>> from depmax.kernels import Gaussian
-        >>> angle = np.linspace(0, 6.28, 100)
-        >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-        >>> model = IterativePCA(5, kernel=Gaussian(0.7)).fit(ring)
-        >>> on_ring, centre = model.reconstruction_error([[0.6, 0.8], [0.0, 0.0]])
-        >>> bool(centre > 10 * on_ring)
-        True
-        """
-        check_is_fitted(self)
-        if is_precomputed(self.kernel):
-            raise ValueError(
-                'reconstruction_error needs k(x, x) of new rows, which kernel="precomputed" does '
-                "not have: fit with the kernel itself, or with Precomputed(matrix) and row numbers."
-            )
-        span = Span.of(self)
-        rows = read_rows(self, X, self._abilities())
-        errors = np.empty(rows.shape[0])
-        for block in slices(rows.shape[0], chunk_rows(self._width())):
-            errors[block] = span.errors(rows[block])
-        return errors
-
-    @available_if(has_preimages)
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows with given features.
-
-        With a linear kernel, those of the least squares regression on the features. With a kernel
-        of distances (Gaussian, Laplace, …), the rows whose images in feature space are nearest to
-        the point with these features: pre-images. ``inverse_transform(transform(X))`` removes noise
-        from rows, as far as the features do not hold it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            In the columns that ``coordinate_names_`` names, or the columns of X.
-
-        Warns
-        -----
-        ConvergenceWarning
-            Where pre-images still move after 500 steps.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from depmax import IterativePCA
-        >>> from depmax.kernels import Gaussian
-        >>> rng = np.random.default_rng(0)
-        >>> angle = rng.uniform(0, 6.28, 200)
-        >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-        >>> noisy = ring + 0.2 * rng.normal(size=ring.shape)
-        >>> model = IterativePCA(4, kernel=Gaussian(1.0)).fit(noisy)
-        >>> clean = model.inverse_transform(model.transform(noisy))
-        >>> def off_ring(rows):
-        ...     return np.abs(np.linalg.norm(rows, axis=1) - 1).mean()
-        >>> bool(off_ring(clean) < 0.6 * off_ring(noisy))
-        True
-        """
-        check_is_fitted(self)
-        linear = is_linear(self)
-        if is_streamed(X):
-            width = len(self.mean_) if linear else self.n_features_in_
-            return by_chunks(self.inverse_transform, X, width)
-        features = read_features(self, X)
-        if linear:
-            rows = features @ self.loadings_ + self.mean_
-        else:
-            rows = Span.of(self).preimages(features.astype(np.float64))
-        return rows.astype(features.dtype, copy=False)
+    reconstruction_error = reconstruction_error
+    inverse_transform = available_if(has_preimages)(inverse_transform)
 
     @available_if(is_linear)
     def to_frame(self, library: str | None = None) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
-from depmax.algebra import Basis, Gram, completed, most_dependent, span_of_dependence
+from depmax.algebra import Basis, completed, most_dependent, span_of_dependence
 from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
 from depmax.algebra.sphere import unit_variance
 from depmax.data.sample import Sample
@@ -127,7 +128,7 @@ class HBFE(SemiSupervisedExtractor):
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         criterion = criterion_of(self, data, answer)
 
-        def grow(gram: Gram) -> Basis | None:
+        def grow(gram: Products) -> Basis | None:
             """Directions with λ > 0 span little, and those of most variance follow them."""
             form = criterion.form
             if form.factor.shape[1] > gram.n_samples // 4:

@@ -12,7 +12,6 @@ from depmax.algebra import (
     Basis,
     Directions,
     Form,
-    Gram,
     Moments,
     Space,
     hsic_form,
@@ -22,7 +21,10 @@ from depmax.algebra import (
     squared_part,
 )
 from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.algebra.form import as_array
+from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.krylov import span_of_steps
 from depmax.algebra.targets import target_factor
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
@@ -148,29 +150,26 @@ class HSCA(SemiSupervisedExtractor):
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         criterion = criterion_of(self, data, answer)
 
-        def grow(gram: Gram) -> Basis | None:
+        def grow(gram: Products) -> Basis | None:
             """Each direction lies in the span of C and of G = ΦᵀΨ_f of those before it."""
-            form = criterion.form
-            if not form.is_low_rank or form.factor.shape[1] > gram.n_samples // 4:
+            form, vectors = criterion.form, np.empty((0, 0))
+            if not form.is_low_rank or form.width > gram.n_samples // 4:
                 return None
-            basis = Basis(gram)
-            basis.append(form.held().factor)
-            vectors = np.empty((basis.size, 0))
-            for step in range(1, count):
-                space = basis.space
-                beyond = np.zeros((basis.size - len(vectors), step - 1))
-                vectors = self._low_rank(
-                    space, criterion, step, np.vstack([vectors, beyond])
-                ).vectors
-                if vectors.shape[1] < step:
-                    break
-                if self._has_linear_features:  # earlier features are in the basis already
-                    basis.append(space.features(vectors[:, -1:]))
-                else:
-                    basis.append(self._feature_factor(space.features(vectors)))
-            return basis
 
-        coordinates = coordinates_of(data, grow if self._grows else None)
+            def columns_after(space: Space, step: int) -> np.ndarray | None:
+                nonlocal vectors
+                known = np.zeros((space.dimension, step - 1))
+                known[: len(vectors)] = vectors
+                vectors = self._low_rank(space, criterion, step, known).vectors
+                if vectors.shape[1] < step:
+                    return None
+                if self._has_linear_features:  # earlier features are in the basis already
+                    return space.features(vectors[:, -1:])
+                return as_array(self._feature_factor(space.features(vectors), criterion.weight))
+
+            return span_of_steps(gram, form.factor, count - 1, columns_after)
+
+        coordinates = coordinates_of(data, grow if self._grows else None, few=True)
         space = coordinates.space
         with coordinates.solving():
             most = min(count, space.dimension)

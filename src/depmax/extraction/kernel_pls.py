@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._threads import small_problems
-from depmax.algebra import Form, Space, leading
+from depmax.algebra import Form, Moments, Space, leading
 from depmax.algebra.coordinates import FeatureProjection
 from depmax.algebra.deflation import deflate
 from depmax.data import read_target, require_finite_rows
@@ -33,7 +33,7 @@ FEATURES_PER_COMPONENT = 64
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
 EXHAUSTED_SQUARE = 1e-14
-#: Roundings of sums in single precision that count as nothing, where these exceed the above.
+#: Roundings of sums that count as nothing, where these exceed the above.
 NOISE = 8.0
 #: Features up to which products with S are left to one thread.
 SMALL = 1000
@@ -100,10 +100,6 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
     If there are few columns (or features of a map), everything follows from XᵀX and XᵀY, with one
     pass over the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
-
-    If rows are in float32 and there are four million or more kernel values with the landmarks of a
-    map, they are computed in single precision and summed in double precision, provided that this
-    changes the features of a sample of rows by less than 1e-5 of their length.
 
     References
     ----------
@@ -271,34 +267,30 @@ def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int
     narrow = width is not None and width <= min(data.n_samples, FEATURES_PER_COMPONENT * count)
     narrow = narrow and not sparse.issparse(data.coordinates(slice(0, 1)))
     if data.is_streamed or narrow:  # of a stream, each visit reads the rows again
-        return _of_moments(model, data, answer, count)
+        return _of_sums(model, data, answer, count)
     if is_linear(model):
         require_finite_rows(model, data.rows)
     return deflated(model, data, answer, *deflate(data, answer.numbers.centred, pls, count))
 
 
-def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
-    """Partial least squares from one visit to the rows; T itself is not made.
-
-    With S = XᵀX and C = XᵀY the direction is the leading left singular vector u of C. Its weights
-    r = u - R(Pᵀu), with the loadings P = SR/‖τ‖² of earlier features, are those of a feature
-    τ = Xr that is orthogonal to earlier ones; C loses what τ explains.
-    """
+def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
+    """Partial least squares from S = XᵀX and C = XᵀY, one visit to the rows; T is not made."""
     target = answer.numbers
     mixing = data.kernel.mixing  # the last product of the features
     if mixing is not None:  # follows the sums over rows, if it can without loss
         squares = np.square(mixing).sum(axis=0)
         mixing = mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
     space = Space.of_sample(data) if mixing is None else Space.before_mixing(data, mixing)
-    moments = space.moments(Form(target.centred))
-    scatter, cross, mean = moments.scatter, moments.cross, space.mean
+    moments, mean = space.moments(Form(target.centred)), space.mean
     if mixing is not None:
-        scatter, cross, mean = mixing.T @ scatter @ mixing, mixing.T @ cross, mean @ mixing
+        mean, scatter = mean @ mixing, mixing.T @ moments.scatter @ mixing
+        moments = replace(moments, cross=mixing.T @ moments.cross, scatter=scatter)
+    scatter, cross = moments.scatter, moments.cross
     if not (np.isfinite(cross).all() and np.diagonal(scatter).max() <= LARGEST**2):
         require_finite_rows(model, data.rows)
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        weights = _conjugate_directions(scatter, cross, target.square, count, moments.eps)
+        weights = _conjugate_directions(moments, target.square, count)
         image = scatter @ weights
     lift = weights if mixing is None else mixing @ weights
     return deflated(
@@ -313,23 +305,22 @@ def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
     )
 
 
-def _conjugate_directions(
-    scatter: np.ndarray, cross: np.ndarray, square: float, count: int, eps: float
-) -> np.ndarray:
+def _conjugate_directions(moments: Moments, square: float, count: int) -> np.ndarray:
     """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
+
+    The direction is the leading left singular vector u of C. Its weights r = u - R(Pᵀu), with the
+    loadings P = SR/‖τ‖² of earlier features, are those of a feature τ = Xr that is orthogonal to
+    earlier ones; C loses what τ explains.
 
     Parameters
     ----------
-    scatter : ndarray of shape (D, D)
-        S = XᵀX.
-    cross : ndarray of shape (D, r)
-        C = XᵀY.
+    moments : Moments
+        S = XᵀX of shape (D, D) and C = XᵀY of shape (D, r).
     square : float
         ‖Y‖².
     count : int
-    eps : float
-        Relative precision of the sums.
     """
+    scatter, cross, eps = moments.scatter, moments.cross, moments.eps
     nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
     conjugate, loadings = np.empty((2, len(scatter), count))  # R and P
     variance, left = max(float(np.trace(scatter)), 0.0), square

@@ -147,14 +147,16 @@ def screen(
 
 
 def _effect(found: Any, place: int) -> dict[str, float]:
-    """The effect of a column with its interval; none given confounders or weights of rows."""
-    if np.isnan(found.effects).all():
-        return {}
-    return {
-        "effect": float(found.effects[place]),
-        "effect_low": float(found.effects_low[place]),
-        "effect_high": float(found.effects_high[place]),
+    """The effect of a column with its interval; none given confounders or weights of rows.
+
+    Of rows that are read a chunk at a time there is no interval.
+    """
+    ends = {
+        "effect": found.effects,
+        "effect_low": found.effects_low,
+        "effect_high": found.effects_high,
     }
+    return {name: float(each[place]) for name, each in ends.items() if not np.isnan(each).all()}
 
 
 def _given_away(found: Any, table: Table) -> tuple[list[str], str | None]:

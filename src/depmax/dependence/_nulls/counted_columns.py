@@ -151,12 +151,11 @@ class LevelSums:
     """Sums over the rows of every level of some columns, and of the target over all rows."""
 
     sums: tuple[np.ndarray, ...]  # per column (n_levels, r + 3): 1, x - middle, ‖ψ‖² and ψ
-    third: np.ndarray  # Σ‖ψ‖²ψ, shape (r,)
     fourth: float  # Σ‖ψ‖⁴
 
     def __add__(self, other: LevelSums) -> LevelSums:
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
-        return LevelSums(sums, self.third + other.third, self.fourth + other.fourth)
+        return LevelSums(sums, self.fourth + other.fourth)
 
 
 @dataclass(frozen=True)
@@ -170,12 +169,10 @@ class SumLevels:
     def __call__(self, blocks: Iterator[Chunk]) -> LevelSums | None:
         """Sums of one piece."""
         rank, fourth = self.psi.shape[1], 0.0
-        third = np.zeros(rank)
         sums = [np.zeros((grid.count, rank + 3)) for grid in self.grids]
         for block in blocks:
             psi = self.psi.beside(None, block)
             squares = np.einsum("ij,ij->i", psi, psi)
-            third += squares @ psi
             fourth += float(squares @ squares)
             n = len(psi)
             beside = np.column_stack([np.ones(n), np.zeros(n), squares, psi])
@@ -187,7 +184,7 @@ class SumLevels:
                     (np.ones(n), grid.codes(column), np.arange(n + 1)), (grid.count, n)
                 )
                 sums[place] += rows @ beside
-        return LevelSums(tuple(sums), third, fourth)
+        return LevelSums(tuple(sums), fourth)
 
 
 @dataclass(frozen=True)

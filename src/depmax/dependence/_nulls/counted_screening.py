@@ -29,12 +29,6 @@ from depmax.dependence._nulls.counted_columns import (
     dense_columns,
     look_at_columns,
 )
-from depmax.dependence._nulls.counted_effects import (
-    Influence,
-    OwnShares,
-    SumInfluences,
-    cross_shares,
-)
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     PermutationLaw,
@@ -54,7 +48,6 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS
 from depmax.dependence._terms import Terms
-from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
@@ -171,8 +164,8 @@ class ColumnScore:
     biased: float
     pvalue: float
     bandwidth: float
+    effect: float = 0.0  # unbiased HSIC, normalised
     method: str = "gamma"  # that gave the p-value
-    levels: LevelGram | None = None  # None for a constant
 
 
 class CountedScreening:
@@ -199,8 +192,8 @@ class CountedScreening:
             found = self.stream.total(SumLevels(tuple(batch), grids, target.psi))
             counted = zip(grids, found.sums, strict=True)
             self.columns += [CountedColumn.of(grid, sums) for grid, sums in counted]
-            self.fourth, self.third = found.fourth, found.third
-        self.spread = target.spread(self.fourth)
+            fourth = found.fourth
+        self.own_y, self.spread = target.own(fourth), target.spread(fourth)
 
     def kernel(self, recipe: Kernel, position: int) -> Kernel:
         """The kernel of a column, its recipe replaced by numbers."""
@@ -233,14 +226,11 @@ class CountedScreening:
             spread = replace(spread, leading=_leading(kernel, column))
         law = permutation_law(spread, self.spread, column.n_samples)
         pvalue, method = self._pvalue(statistic, law, levels)
-        return ColumnScore(
-            statistic,
-            levels.hsic(column.psi, column.squares, unbiased=False),
-            pvalue,
-            bandwidth,
-            method,
-            levels,
-        )
+        m = column.n_samples
+        both = float(column.counts @ levels.square_rows) / (m * (m - 3)), self.own_y
+        effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
+        biased = levels.hsic(column.psi, column.squares, unbiased=False)
+        return ColumnScore(statistic, biased, pvalue, bandwidth, min(1.0, max(0.0, effect)), method)
 
     def _pvalue(
         self, statistic: float, law: PermutationLaw, levels: LevelGram
@@ -267,55 +257,6 @@ class CountedScreening:
         draw = _draw_counts if target.levels is not None else _draw_pool
         while True:
             yield np.array([draw(levels, target, rng) for _ in range(CHUNK)])
-
-    # --- effects ----------------------------------------------------------------------------------
-    def effects(self, scores: list[ColumnScore]) -> list[Effect]:
-        """Normalised HSIC of every column with its interval, in one more visit."""
-        m, of_y = self.target.n_samples, self.target.own(self.fourth)
-        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3))  # from shares to influences
-        shares: list[float | None] = []
-        influences: list[Influence] = []
-        for position, score in enumerate(scores):
-            levels = score.levels
-            own = 0.0
-            if levels is not None:
-                own = float(levels.column.counts @ levels.square_rows) / (m * (m - 3))
-            if levels is None or own <= 0.0 or of_y <= 0.0:
-                shares.append(None)
-                continue
-            scale = math.sqrt(own) * math.sqrt(of_y)
-            share = score.hsic / scale
-            shares.append(share)
-            table = factor / scale * cross_shares(levels, self.psi_total, m)
-            mean = factor * (m - 3) * score.hsic / scale
-            own_mean = own * (m - 3)
-            table[:, 0] -= mean
-            table[:, 0] -= 0.5 * share * factor / own * (levels.square_rows - own_mean)
-            influences.append(
-                Influence(
-                    position,
-                    self.grids[position],
-                    table[levels.column.places],
-                    -0.5 * share * factor / of_y,
-                    of_y * (m - 3),
-                )
-            )
-        if not influences:
-            return [NO_EFFECT] * len(scores)
-        own_y = OwnShares.of(self.target, self.third, self.fourth)
-        sums = self.stream.total(SumInfluences(tuple(influences), self.target.psi, own_y)).sums
-        squares = dict(
-            zip((each.position for each in influences), (sums / m).tolist(), strict=True)
-        )
-        return [
-            NO_EFFECT if share is None else effect_with(share, squares[position], m)
-            for position, share in enumerate(shares)
-        ]
-
-    @property
-    def psi_total(self) -> float:
-        """Σ‖ψ‖²."""
-        return self.target.psi.total
 
 
 def _leading(kernel: Kernel, column: CountedColumn) -> tuple[float, ...]:
