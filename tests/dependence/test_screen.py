@@ -51,7 +51,23 @@ def test_sorted_recursions_are_exact(values: np.ndarray) -> None:
     assert found["squares"][0] == pytest.approx(np.sum(A**2), rel=1e-8)
     assert found["cubes"][0] == pytest.approx(np.sum(A**3), rel=1e-6)
     assert found["triangles"][0] == pytest.approx(np.trace(A @ A @ A), rel=1e-8)
-    assert column.leading()[0] == pytest.approx(np.linalg.eigvalsh(A)[-1], rel=1e-8)
+    leading = np.linalg.eigvalsh(A)[:-5:-1]
+    np.testing.assert_allclose(column.leading(), leading, rtol=0, atol=1e-8 * leading[0])
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "even", "clusters"])
+def test_leading_eigenvalues_equal_those_of_matrices(kind: str, rng: np.random.Generator) -> None:
+    values = rng.normal(size=100)
+    values = {
+        "normal": values,
+        "skewed": np.exp(3 * values),
+        "even": np.linspace(0, 1, 100),
+        "clusters": np.concatenate([values[:50], 50 + values[:50] + 1e-9 * values[50:]]),
+    }[kind]
+    column = SortedColumns.of(values[np.newaxis])
+    A = u_centred(Laplace(column.widths[0])(values))
+    expected = np.linalg.eigvalsh(A)[:-5:-1]
+    np.testing.assert_allclose(column.leading(), expected, rtol=0, atol=1e-12 * expected[0])
 
 
 @pytest.mark.parametrize("m", [2, 3, 10, 151])

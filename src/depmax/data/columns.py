@@ -239,11 +239,11 @@ class Columns:
 
     def matrix(self, x: Any) -> Any:
         """A chunk as an array of floats or a CSR matrix."""
-        if is_frame(x):
-            frame, names = nw.from_native(x, eager_only=True), column_names(x)
-            if names != self.names:
+        frame = in_narwhals(x, eager_only=True)
+        if isinstance(frame, nw.DataFrame):
+            if tuple(map(str, frame.columns)) != self.names:
                 raise ValueError(
-                    f"A chunk of X has the columns {list(names)}, but others have "
+                    f"A chunk of X has the columns {list(frame.columns)}, but others have "
                     f"{list(self.names or ())}."
                 )
             values = self.numbers(frame).astype(self.example.dtype, copy=False)

@@ -315,7 +315,7 @@ def read_target(
             else "y is empty: found 0 sample(s), at least 1 is needed."
         )
     missing = missing_rows(array)
-    if not semi and missing.any() and array.dtype.kind == "f" and array.ndim == 2:
+    if not semi and array.ndim == 2 and array.dtype.kind == "f" and missing.any():
         require_finite(array, None, "y")  # names the output
     present, facts = _looked_at(array, missing, series is not None)
     if semi and minus_one and facts.has_marks(whole_classes):
@@ -358,7 +358,7 @@ def _looked_at(
     array: np.ndarray, missing: np.ndarray, declared: bool
 ) -> tuple[np.ndarray, TargetFacts]:
     """The rows in memory that have a target, and facts about them."""
-    n_missing = int(missing.sum())
+    n_missing = int(np.count_nonzero(missing))
     present = settle(array[~missing] if n_missing else array)
     is_number = present.dtype.kind in "iuf" and not declared
     most = MAX_INTEGER_CLASSES + 1 if is_number else np.inf  # one may be a mark

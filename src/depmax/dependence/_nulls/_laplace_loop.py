@@ -359,23 +359,89 @@ def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  #
         out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
 
 
-@njit("void(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])", cache=True, nogil=True)
-def weighted_rows(decays, psi, w, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, in the sorted order of a column."""
+@njit(
+    "float64(float64[::1], float64[:, ::1], float64[::1], float64[::1])",
+    cache=True,
+    nogil=True,
+    fastmath={"reassoc", "contract"},
+)
+def weighted_sums(decays, psi, w, images):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Σ ψᵀK̃ψ in the sorted order of a column, and K̃w into ``images``."""
     m, rank = psi.shape
-    for step in (1, -1):  # up, then down
-        carried, weighted, decay = np.zeros(rank), 0.0, 0.0
-        for place in range(m):
-            i = place if step > 0 else m - 1 - place
-            if step > 0:
-                decay = decays[i]
-                found[0, i], found[1, i] = 0.0, 0.0
-            weighted *= decay
-            found[1, i] += weighted
-            weighted += w[i]
-            for a in range(rank):
-                carried[a] *= decay
-                found[0, i] += psi[i, a] * carried[a]
-                carried[a] += psi[i, a]
-            if step < 0:
-                decay = decays[i]
+    carried, weighted, inner = np.zeros(rank), 0.0, 0.0
+    for i in range(m):
+        decay = decays[i]
+        weighted *= decay
+        images[i] = weighted
+        weighted += w[i]
+        for a in range(rank):
+            value, before = psi[i, a], carried[a] * decay
+            inner += value * before
+            carried[a] = before + value
+    weighted = 0.0
+    for i in range(m - 2, -1, -1):
+        weighted = decays[i + 1] * (weighted + w[i + 1])
+        images[i] += weighted
+    return 2.0 * inner
+
+
+#: Steps of the iteration for leading eigenvalues: the first look, between looks, and at most; and
+#: the part of the largest within which all of them have settled.
+FIRST_LOOK, NEXT_LOOK, MOST_STEPS, SETTLED = 16, 4, 48, 1e-14
+
+
+@njit("float64[::1](float64[::1], int64)", cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def leading_of_places(x, count):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Leading eigenvalues of the U-centred Laplace matrix of different sorted places.
+
+    By Lanczos' iteration with all vectors kept orthogonal; every product costs O(m). Empty if they
+    have not settled. Of a repeated eigenvalue, as equal places give, it would find one only.
+    """
+    m = len(x)
+    d, u = np.zeros(m), np.zeros(m)
+    carry = 0.0
+    for i in range(1, m):
+        d[i] = math.exp(x[i - 1] - x[i])
+        carry = d[i] * (carry + 1.0)
+        u[i] = carry
+    carry = 0.0
+    for i in range(m - 2, -1, -1):
+        carry = d[i + 1] * (carry + 1.0)
+        u[i] += carry
+    u /= m - 2.0
+    c = u.sum() / (m - 1.0)
+    steps = min(m, MOST_STEPS)
+    basis, w = np.empty((steps, m)), np.empty(m)
+    inner = np.zeros((steps, steps))
+    for i in range(m):
+        w[i] = (0.6180339887498949 * (i + 1)) % 1.0 - 0.5
+    before = np.zeros(count)
+    for k in range(steps):
+        v = basis[k]
+        v[:] = w / math.sqrt((w * w).sum())
+        total, weighted = v.sum(), (u * v).sum()
+        carry = 0.0
+        for i in range(m):  # w = Ãv
+            carry *= d[i]
+            w[i] = carry + (c - u[i]) * total - weighted + (2.0 * u[i] - c) * v[i]
+            carry += v[i]
+        carry = 0.0
+        for i in range(m - 2, -1, -1):
+            carry = d[i + 1] * (carry + v[i + 1])
+            w[i] += carry
+        inner[k, k] = (v * w).sum()
+        for _ in range(2):
+            for j in range(k, -1, -1):
+                share = 0.0
+                for i in range(m):
+                    share += basis[j, i] * w[i]
+                for i in range(m):
+                    w[i] -= share * basis[j, i]
+        if k + 1 < steps:
+            inner[k, k + 1] = inner[k + 1, k] = math.sqrt((w * w).sum())
+        if k + 1 >= FIRST_LOOK and (k + 1 - FIRST_LOOK) % NEXT_LOOK == 0:
+            found = np.linalg.eigvalsh(inner[: k + 1, : k + 1].copy())[::-1][:count].copy()
+            if np.abs(found - before).max() <= SETTLED * found[0]:
+                return found
+            before = found
+    return np.empty(0)

@@ -350,13 +350,15 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         return np.asarray(view.sum(axis=1))
 
     sums = np.concatenate(map_threads(work, list(slices(m, BLOCK)), n_jobs))
-    # the other half of each row, K[i - d, i]: each diagonal begins one entry earlier
-    doubled = np.concatenate([diagonals, diagonals], axis=1)
-    step, item = doubled.strides
-    before = np.lib.stride_tricks.as_strided(
-        doubled[:, m - first - 1 :], diagonals.shape, (step - item, item), writeable=False
-    )
-    sums += before.sum(axis=0, dtype=np.float64)
+    for part in slices(width, BATCH):  # the other half of each row, K[i - d, i]
+        count = part.stop - part.start
+        padded = np.zeros((count, m + count), dtype=diagonals.dtype)
+        padded[:, :m] = diagonals[part]
+        # rows that are one entry shorter: each diagonal begins one entry further on
+        skewed = padded.ravel()[: count * (m + count - 1)].reshape(count, -1)
+        ahead = skewed.sum(axis=0, dtype=np.float64)
+        ahead[: count - 1] += ahead[m:]
+        sums += np.roll(ahead[:m], first + part.start + 1)
     if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
         sums -= diagonals[-1]
     return diagonals, sums

@@ -44,7 +44,7 @@ from depmax.dependence._nulls.sorted_columns import Drawn, SortedColumns, Target
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import effect_of, shares_of_coordinates, shares_of_rows
+from depmax.dependence.variance import effect_of, shares_of_rows
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -132,8 +132,17 @@ class ScreeningTarget:
 
     @cached_property
     def own_shares(self) -> np.ndarray:
-        """(B̃ ∘ B̃)1 of the target."""
-        return shares_of_coordinates(self.coordinates.psi, self.coordinates.psi)
+        """(B̃ ∘ B̃)1 of the target: as ``shares_of_coordinates``, on principal axes."""
+        psi, l = self.coordinates.psi, self.coordinates.squares  # noqa: E741  (kernel l of y)
+        m = len(l)
+        v = -l / (m - 2)
+        b = v - v.sum() / (m - 1)
+        products = psi**2 @ np.einsum("ij,ij->j", psi, psi) - l**2  # ΨᵀΨ is diagonal
+        k_v = psi @ (psi.T @ v) - l * v
+        shares: np.ndarray = (
+            products + 2.0 * (b * l - k_v + b * (v.sum() - v)) + (m - 1) * b**2 + (v @ v - v**2)
+        )
+        return shares
 
     @cached_property
     def exchanged(self) -> tuple[TargetCoordinates, Drawn]:

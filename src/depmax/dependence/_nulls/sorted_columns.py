@@ -9,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from depmax.dependence._nulls.law import leading_eigenvalues, u_centred
+from depmax.dependence._nulls.law import LEADING, leading_eigenvalues, u_centred
 from depmax.dependence._nulls.rare import CHUNK
 
 #: Order statistics that the median distance of a column is taken from.
@@ -156,11 +156,18 @@ class SortedColumns:
 
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
+        from depmax.dependence._nulls._laplace_loop import FIRST_LOOK, leading_of_places
+
         places = evenly_spaced(self.values[0], SPECTRUM_POINTS)
         places = (places - places[0]) / self.widths[0]
-        gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
         m, size = self.values.shape[1], len(places)
-        return tuple(m / size * leading_eigenvalues(u_centred(gram)))
+        found = np.empty(0)
+        if size > 2 * FIRST_LOOK and (places[1:] > places[:-1]).all():
+            found = leading_of_places(places, LEADING)
+        if not len(found):
+            gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
+            found = leading_eigenvalues(u_centred(gram))
+        return tuple(m / size * found)
 
     def permuted(self, target: TargetCoordinates, total: float) -> Iterator[np.ndarray]:
         """HSIC₁ of the first column with random permutations of the target, in chunks.

@@ -183,13 +183,12 @@ def sorted_terms(
     column: SortedColumns, psi: np.ndarray, weight: np.ndarray, unbiased: bool
 ) -> Terms:
     """Terms of a column with coordinates of a target about their weighted mean, in O(m)."""
-    from depmax.dependence._nulls._laplace_loop import weighted_rows
+    from depmax.dependence._nulls._laplace_loop import weighted_sums
 
     own, w = np.ascontiguousarray(psi[column.orders[0]]), weight[column.orders[0]]
-    products, images = found = np.empty((2, len(w)))  # of other rows with Ψ and with 1
-    weighted_rows(column.decays[0], w[:, np.newaxis] * own, w, found)
+    images = np.empty(len(w))  # K̃w
+    inner = float(weighted_sums(column.decays[0], w[:, np.newaxis] * own, w, images))
     squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
-    inner = float(products.sum())
     if not unbiased:
         return Terms(total, inner + float(w**2 @ squares), 0.0, 0.0, zero_diagonal=False)
     inner += float((w * (w - 1.0)) @ squares)  # copies of a row, at distance 0
