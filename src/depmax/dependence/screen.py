@@ -25,6 +25,7 @@ from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
+from depmax.dependence._nulls.screened_columns import screen_columns
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.independence_test import GivenFit, Screening
@@ -172,7 +173,8 @@ def screen(
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     if groups is None:
         warn_of_neighbours(table.values, target_side.rows, table.categories)
-    found = target.screen(
+    found = screen_columns(
+        target,
         table.values,
         recipe,
         table.categories,

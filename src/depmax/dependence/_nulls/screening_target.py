@@ -9,13 +9,8 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy import sparse, special
-from scipy.stats import false_discovery_control
 
-from depmax._threads import map_threads, one_blas_thread, slices
-from depmax.data.checks import MINIMUM, Missing, has_missing, require_finite_values
-from depmax.data.columns import Categories
+from depmax.data.checks import MINIMUM, require_finite_values
 from depmax.data.sample import Sample
 from depmax.dependence._nulls.law import (
     TAIL,
@@ -40,7 +35,13 @@ from depmax.dependence._nulls.rare import (
     sequential_pvalue,
     spread_of,
 )
-from depmax.dependence._nulls.sorted_columns import Drawn, SortedColumns, TargetCoordinates
+from depmax.dependence._nulls.sorted_columns import (
+    Drawn,
+    SortedColumns,
+    TargetCoordinates,
+    effects_of,
+    heaviest_sf,
+)
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
@@ -52,15 +53,8 @@ from depmax.maps.incomplete_cholesky import factor_to
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.
 EXCHANGED_TOL = 1e-3
-#: Numbers of a block of columns: it stays in the second-level cache.
-BLOCK = 2**15
 #: Patterns of missing cells whose rows of the target are kept.
 PATTERNS = 64
-#: Level of the test that the lower end of an interval of 95% stands for.
-EXCLUDES_ZERO = 0.025
-#: Of more columns than this, p-values are computed in full only where they matter: where the
-#: adjusted p-value can be at most this.
-MANY_COLUMNS, MATTERS = 1000, 0.25
 #: Permutations of a column before it is known whether its p-value matters.
 FIRST_PERMUTATIONS = 333
 
@@ -130,19 +124,10 @@ class ScreeningTarget:
         squares = float(self.own_shares.sum()) if self.levels is None else None
         return spread_of(self.side, self.levels, squares)
 
-    @cached_property
+    @property
     def own_shares(self) -> np.ndarray:
-        """(B̃ ∘ B̃)1 of the target: as ``shares_of_coordinates``, on principal axes."""
-        psi, l = self.coordinates.psi, self.coordinates.squares  # noqa: E741  (kernel l of y)
-        m = len(l)
-        v = -l / (m - 2)
-        b = v - v.sum() / (m - 1)
-        products = psi**2 @ np.einsum("ij,ij->j", psi, psi) - l**2  # ΨᵀΨ is diagonal
-        k_v = psi @ (psi.T @ v) - l * v
-        shares: np.ndarray = (
-            products + 2.0 * (b * l - k_v + b * (v.sum() - v)) + (m - 1) * b**2 + (v @ v - v**2)
-        )
-        return shares
+        """(B̃ ∘ B̃)1 of the target."""
+        return self.coordinates.own_shares
 
     @cached_property
     def exchanged(self) -> tuple[TargetCoordinates, Drawn]:
@@ -157,77 +142,6 @@ class ScreeningTarget:
         """Number of rows."""
         return len(self.coordinates.squares)
 
-    # --- all columns ------------------------------------------------------------------------------
-    def screen(
-        self,
-        values: Any,
-        recipe: Kernel,
-        categories: Categories,
-        *,
-        unbiased: bool = True,
-        missing: Missing = "neutral",
-        full: bool = False,
-        n_jobs: int | None = None,
-    ) -> np.ndarray:
-        """What is found out about every column (``FOUND``), of shape (n_features, 6).
-
-        Parameters
-        ----------
-        values : ndarray or sparse matrix of shape (n_samples, n_features)
-        recipe : kernel of a column of numbers
-        categories : categorical columns, compared by equality
-        unbiased : whether scores are unbiased HSIC
-        missing : what a missing cell means
-        full : whether all p-values are computed in full, however many columns there are
-        n_jobs : threads
-        """
-        values = values.tocsc() if sparse.issparse(values) else values
-        d = values.shape[1]
-        full = full or d <= MANY_COLUMNS or self.plan is not None
-        gapped = np.zeros(d, dtype=bool)
-        if has_missing(values):
-            gapped = np.isnan(values).any(axis=0)
-        in_blocks = recipe.capabilities.telescopes & ~gapped
-        in_blocks[list(categories)] = False
-        _ = self.spread, self.own_shares, self.side  # once, before threads ask for them
-
-        def work(part: np.ndarray) -> np.ndarray:
-            if in_blocks[part[0]]:
-                room = np.empty_like(self.coordinates.psi)  # taken once: it may be large
-                blocks = (_columns(values, part[some]) for some in slices(len(part), size))
-                found = [self._of_sorted(recipe, one, unbiased, full, room) for one in blocks]
-                return np.concatenate(found)
-            (column,) = _columns(values, part)
-            kernel = Delta() if part[0] in categories else recipe
-            alone = self._of_gapped if gapped[part[0]] else self._alone
-            return np.array([[*alone(kernel, column, unbiased, missing == "level"), np.nan]])
-
-        together, size = np.flatnonzero(in_blocks), max(1, BLOCK // self.n_samples)
-        share = max(size, min(8, -(-len(together) // effective_n_jobs(n_jobs))))
-        parts = [together[some] for some in slices(len(together), share)]
-        parts += [np.array([position]) for position in np.flatnonzero(~in_blocks)]
-        found = np.empty((d, len(FOUND) + 1))
-        with one_blas_thread(always=True):
-            for part, lines in zip(parts, map_threads(work, parts, n_jobs), strict=True):
-                found[part] = lines
-            hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
-            optimistic = np.where(np.isnan(hints), found[:, 1], hints)
-            adjusted = false_discovery_control(optimistic)
-            some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
-            matter = [some_matter[some] for some in slices(len(some_matter), size)]
-            found_again = map_threads(
-                lambda part: self._of_sorted(recipe, _columns(values, part), unbiased, full=True),
-                matter,
-                n_jobs,
-            )
-            for part, lines in zip(matter, found_again, strict=True):
-                found[part] = lines
-        if self.plan is not None:
-            # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
-            # for it: no interval excludes 0 unless the p-value does
-            found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
-        return found[:, : len(FOUND)]
-
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
         """Sorted columns, given one per line, and how many kernels each one's was chosen from."""
@@ -241,7 +155,7 @@ class ScreeningTarget:
             n_candidates[place] = choice.n_candidates
         return SortedColumns.of(columns, widths), n_candidates
 
-    def _of_sorted(
+    def of_sorted(
         self,
         recipe: Any,
         columns: np.ndarray,
@@ -260,7 +174,7 @@ class ScreeningTarget:
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
         pvalues, hints = self._pvalues(block, sums, statistic, columns, full)
-        effects = _effects(sums, float(self.own_shares.sum()), m, units)
+        effects = effects_of(sums, float(self.own_shares.sum()), m, units)
         return np.column_stack(
             [
                 np.where(constant, 0.0, scores),
@@ -344,12 +258,12 @@ class ScreeningTarget:
         return float(observed[0]), part.in_orders(target, total, orders)
 
     # --- one column -------------------------------------------------------------------------------
-    def _alone(
+    def alone(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool = False
     ) -> tuple[float, ...]:
         """What is found out about a column with any kernel (``FOUND``)."""
         if recipe.capabilities.telescopes:
-            return tuple(self._of_sorted(recipe, column[np.newaxis], unbiased, full=True)[0, :-1])
+            return tuple(self.of_sorted(recipe, column[np.newaxis], unbiased, full=True)[0, :-1])
         rows, choice = column[:, np.newaxis], Choice(self.side)
         kernel = recipe.resolve(rows, choice)
         side = Sample(kernel, rows)
@@ -378,7 +292,7 @@ class ScreeningTarget:
         pvalue = min(1.0, choice.n_candidates * pvalue)
         return score, pvalue, width, found.share, found.low, found.high
 
-    def _of_gapped(
+    def of_gapped(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool
     ) -> tuple[float, ...]:
         """The same of the rows with a value, and of the gaps where these are values of their own.
@@ -389,13 +303,13 @@ class ScreeningTarget:
         n_known, part = int(np.sum(~gaps)), self.beside(~gaps)
         found: tuple[float, ...] = NOTHING
         if part is not None:
-            score, pvalue, width, *effect = part._alone(recipe, column[~gaps], unbiased)
+            score, pvalue, width, *effect = part.alone(recipe, column[~gaps], unbiased)
             score *= shrinkage(n_known, len(column), unbiased)
             share = 1.0 - float(gaps.mean())
             found = (score, pvalue, width, *(share * each for each in effect))
         if not level:
             return found
-        of_gaps = self._alone(Delta(), gaps.astype(np.float64), unbiased)
+        of_gaps = self.alone(Delta(), gaps.astype(np.float64), unbiased)
         pvalue = _both(found[1], of_gaps[1])
         return (
             found[0] + of_gaps[0],
@@ -455,60 +369,6 @@ class ScreeningTarget:
             except TooFewWays:
                 return None
         return ScreeningTarget(coordinates, levels, self.error, None, exchange, plan)
-
-
-def _columns(values: Any, positions: np.ndarray) -> np.ndarray:
-    """Some columns, one per line, in float64."""
-    if sparse.issparse(values):
-        return np.ascontiguousarray(values[:, positions].toarray().T, dtype=np.float64)
-    if positions[-1] - positions[0] == len(positions) - 1:
-        values = values[:, positions[0] : positions[-1] + 1]
-    else:
-        values = values[:, positions]
-    return np.ascontiguousarray(values.T, dtype=np.float64)
-
-
-def _effects(
-    sums: dict[str, np.ndarray], own_y: float, m: int, units: np.ndarray | None
-) -> np.ndarray:
-    """Effects and the ends of their intervals, as ``variance.effect_of`` has them, (3, n_columns).
-
-    ``own_y`` is Σ B̃², ``units`` says which independent unit a row belongs to.
-    """
-    n = m if units is None else len(np.unique(units))
-    both = np.sqrt(np.maximum(sums["squares"], 0.0)) * math.sqrt(max(own_y, 0.0))
-    varies = (both > 0.0) & (sums["n_rare"] > 1)  # where one row alone differs, Ã = 0
-    share = np.divide(sums["cross"], both, out=np.zeros_like(both), where=varies)
-    if n < 4:  # as few units as this show nothing
-        low, high = np.zeros_like(share), np.ones_like(share)
-    else:
-        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
-        left = 2.0 / (n * (n - 3))  # variance under independence
-        spread = factor**2 * sums["influence"] / n / (n - 1) + left
-        root = np.sqrt(np.maximum(share, math.sqrt(left)))
-        half = float(special.stdtrit(n - 1, 0.975)) * np.sqrt(spread) / (2.0 * root)
-        low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
-        low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
-    return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
-
-
-def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
-    """Tails beyond z > 0 of w(x² - 1) + R, x and R normal, with variance 1: the longest there are.
-
-    No mixture of chi-squares with this skewness has a larger weight than w. The saddlepoint s of
-    ``ChiSquareMixture.sf`` solves a quadratic equation here.
-    """
-    w = np.clip(np.cbrt(skewness / 8.0), 1e-3, math.sqrt(0.5))
-    variance = 1.0 - 2.0 * w**2  # of R
-    b = 1.0 + 2.0 * w * z
-    s = 2.0 * z / (b + np.sqrt(np.maximum(b**2 - 8.0 * w * variance * z, 0.0)))
-    t = 2.0 * w * s
-    cumulant = 0.5 * (-np.log1p(-t) - t) + 0.5 * variance * s**2
-    r = np.sqrt(np.maximum(2.0 * (s * z - cumulant), 0.0))
-    q = s * np.sqrt(2.0 * w**2 / (1.0 - t) ** 2 + variance)
-    density = np.exp(-0.5 * r**2) / math.sqrt(2.0 * math.pi)
-    found: np.ndarray = np.clip(special.ndtr(-r) + density * (1.0 / q - 1.0 / r), 0.0, 1.0)
-    return found
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:

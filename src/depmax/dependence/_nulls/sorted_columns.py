@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
+from scipy import special
 
 from depmax.dependence._nulls.law import LEADING, leading_eigenvalues, u_centred
 from depmax.dependence._nulls.rare import CHUNK
@@ -43,6 +46,20 @@ class TargetCoordinates:
         kept = trailing > tol * trailing[-1]
         psi = np.ascontiguousarray(centred @ vectors[:, kept][:, ::-1])
         return cls(psi, np.einsum("ij,ij->i", psi, psi))
+
+    @cached_property
+    def own_shares(self) -> np.ndarray:
+        """(B̃ ∘ B̃)1 as in ``variance.shares_of_coordinates``, on principal axes."""
+        psi, l = self.psi, self.squares  # noqa: E741  (kernel l of y, as in the formulas)
+        m = len(l)
+        v = -l / (m - 2)
+        b = v - v.sum() / (m - 1)
+        products = psi**2 @ np.einsum("ij,ij->j", psi, psi) - l**2  # ΨᵀΨ is diagonal
+        k_v = psi @ (psi.T @ v) - l * v
+        shares: np.ndarray = (
+            products + 2.0 * (b * l - k_v + b * (v.sum() - v)) + (m - 1) * b**2 + (v @ v - v**2)
+        )
+        return shares
 
     def draws(self, count: int) -> Drawn:
         """Random rows of the target for ``count`` rows of a column."""
@@ -156,7 +173,7 @@ class SortedColumns:
 
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
-        from depmax.dependence._nulls._laplace_loop import FIRST_LOOK, leading_of_places
+        from depmax.dependence._nulls._spectrum_loop import FIRST_LOOK, leading_of_places
 
         places = evenly_spaced(self.values[0], SPECTRUM_POINTS)
         places = (places - places[0]) / self.widths[0]
@@ -214,3 +231,46 @@ def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:
     """At most ``size`` of the sorted values, evenly spaced by rank, the ends included."""
     m = ordered.shape[-1]
     return ordered if m <= size else ordered[..., np.arange(size) * (m - 1) // (size - 1)]
+
+
+def effects_of(
+    sums: dict[str, np.ndarray], own_y: float, m: int, units: np.ndarray | None
+) -> np.ndarray:
+    """Effects and the ends of their intervals, as ``variance.effect_of`` has them, (3, n_columns).
+
+    ``own_y`` is Σ B̃², ``units`` says which independent unit a row belongs to.
+    """
+    n = m if units is None else len(np.unique(units))
+    both = np.sqrt(np.maximum(sums["squares"], 0.0)) * math.sqrt(max(own_y, 0.0))
+    varies = (both > 0.0) & (sums["n_rare"] > 1)  # where one row alone differs, Ã = 0
+    share = np.divide(sums["cross"], both, out=np.zeros_like(both), where=varies)
+    if n < 4:  # as few units as this show nothing
+        low, high = np.zeros_like(share), np.ones_like(share)
+    else:
+        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
+        left = 2.0 / (n * (n - 3))  # variance under independence
+        spread = factor**2 * sums["influence"] / n / (n - 1) + left
+        root = np.sqrt(np.maximum(share, math.sqrt(left)))
+        half = float(special.stdtrit(n - 1, 0.975)) * np.sqrt(spread) / (2.0 * root)
+        low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
+        low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
+    return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
+
+
+def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
+    """Tails beyond z > 0 of w(x² - 1) + R, x and R normal, with variance 1: the longest there are.
+
+    No mixture of chi-squares with this skewness has a larger weight than w. The saddlepoint s of
+    ``ChiSquareMixture.sf`` solves a quadratic equation here.
+    """
+    w = np.clip(np.cbrt(skewness / 8.0), 1e-3, math.sqrt(0.5))
+    variance = 1.0 - 2.0 * w**2  # of R
+    b = 1.0 + 2.0 * w * z
+    s = 2.0 * z / (b + np.sqrt(np.maximum(b**2 - 8.0 * w * variance * z, 0.0)))
+    t = 2.0 * w * s
+    cumulant = 0.5 * (-np.log1p(-t) - t) + 0.5 * variance * s**2
+    r = np.sqrt(np.maximum(2.0 * (s * z - cumulant), 0.0))
+    q = s * np.sqrt(2.0 * w**2 / (1.0 - t) ** 2 + variance)
+    density = np.exp(-0.5 * r**2) / math.sqrt(2.0 * math.pi)
+    found: np.ndarray = np.clip(special.ndtr(-r) + density * (1.0 / q - 1.0 / r), 0.0, 1.0)
+    return found

@@ -13,6 +13,7 @@ from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
+from depmax.dependence._nulls.screened_columns import screen_columns
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._nulls.weighted import WeighedTarget
 from depmax.dependence._terms import cosine
@@ -48,7 +49,7 @@ def column_hsic(
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
     prepared = ScreeningTarget.of(target, TOLERANCE, exchange, plan)
     recipe = column_kernel(kernel)
-    found = prepared.screen(X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
+    found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
 
