@@ -50,7 +50,7 @@ SAID_WITH_ARGUMENTS = {"Unconfounded"}
 #: Seconds within which too many rows are refused, where fewer ran out of time.
 REFUSAL = 3
 #: Methods for classes; all others predict a number here.
-FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier", "R2W2"}
+FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier"}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from sklearn.preprocessing import LabelEncoder
 from depmax import ScaleWarning
 from depmax.datasets import load_external
 from depmax.kernels import InverseDistance
-from depmax.selection.zero_norm_svm import hinge_weights
 from reproduction import methods
 from reproduction.bahsic_microarrays import METHODS as GENE_METHODS
 from reproduction.bahsic_microarrays import N_GENES, STUDIES, tuned_machine
@@ -29,6 +28,7 @@ from reproduction.kept_splits import KeptSplits, Key
 from reproduction.protocol import Machine, Split, Task, gaussian_machine, splits
 from reproduction.registry import COLUMNS, Row, Table, register, whole
 from reproduction.table1_data import PROBLEMS
+from reproduction.zero_norm_svm import hinge_weights
 
 NAME = "bahsic_trials"
 #: Sets of Table 1 with the paper's own rows and classes, those with few rows first.

@@ -18,9 +18,9 @@ from depmax.kernels import Gaussian, InverseDistance, Kernel
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
-from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
-from depmax.selection.zero_norm_svm import ZeroNormSVM
+from reproduction.r2w2 import R2W2
+from reproduction.zero_norm_svm import ZeroNormSVM
 
 Order = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 

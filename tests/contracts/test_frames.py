@@ -83,7 +83,7 @@ CATEGORICAL = [4, 5, 6, 7, 8, 9]
 SELECTORS = classes(selection, DependenceSelector)
 TRANSFORMERS = classes(extraction, DependenceExtractor) | classes(maps, FeatureMap)
 #: Methods of numbers alone, which name the column that they cannot read.
-REFUSE = {"Knockoffs", "R2W2", "ZeroNormSVM", "RandomFourier"}
+REFUSE = {"Knockoffs", "RandomFourier"}
 MEASURES = {
     name: getattr(depmax, name)
     for name in (

@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(M, 4))
 NUMBERS = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=M)
 CLASSES = (NUMBERS > 1).astype(int)
-FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier", "R2W2"}
+FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier"}
 
 EXTRACTORS = classes(extraction, DependenceExtractor)
 SELECTORS = classes(selection, DependenceSelector)
@@ -180,7 +180,6 @@ SLOW: dict[str, tuple[Callable[[], Any], str]] = {
     "KernelMap": (lambda: maps.KernelMap().fit(X[FEW]), r"NystroemMap\(200\)"),
     "LPP": (lambda: extraction.LPP().fit(WIDE), "random part of the rows"),
     "LPP gaussian": (lambda: extraction.LPP(graph="gaussian").fit(X[FEW]), "NeighborGraph"),
-    "R2W2": (lambda: selection.R2W2(1).fit(X[FEW], CLASSES[FEW]), "Use BAHSIC"),
     "Relief": (lambda: selection.Relief(1).fit(X[FEW], NUMBERS[FEW]), "n_samples=2000"),
     "SparseKernelPLS": (lambda: extraction.SparseKernelPLS().fit(X[FEW], NUMBERS[FEW]), "nu"),
 }

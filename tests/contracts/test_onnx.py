@@ -106,8 +106,6 @@ MAPS_WITH_GRAPH = {
     "RandomFourier",
 }
 WITH_GRAPH = sorted(MAPS_WITH_GRAPH | (set(ESTIMATORS) - set(classes(maps, FeatureMap))))
-#: They need classes, two or any number.
-OF_CLASSES = ("R2W2", "ZeroNormSVM")
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -116,7 +114,7 @@ def test_every_estimator(name: str, dtype: str) -> None:
     model = ESTIMATORS[name]()
     if name == "Knockoffs":
         model.set_params(fdr=0.5, random_state=0)
-    model = model.fit(X, CLASSES) if name in OF_CLASSES else _fitted(model)
+    model = _fitted(model)
     if hasattr(model, "get_support") and not model.get_support().any():
         with pytest.raises(ValueError, match="keeps no column"):
             depmax.to_onnx(model)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -62,15 +62,6 @@ def norms_of(phi: Any, psi: Any, weight: np.ndarray | None = None) -> Norms:
         x_y=psi.T @ counted_x,
         y_x=phi.T @ counted_y,
     )
-
-
-def norms_about(phi: np.ndarray, mean: np.ndarray) -> Norms:
-    """Those of φ alone about its mean, without a copy of φ unless digits would be lost."""
-    square, of_mean = float(np.vdot(phi, phi)), len(phi) * float(mean @ mean)
-    if 2.0 * of_mean > square:
-        centred = phi - mean
-        square, of_mean = float(np.vdot(centred, centred)), 0.0
-    return Norms(square - of_mean, 0.0, 0.0, np.zeros(0), np.zeros(len(mean)))
 
 
 def squared_lengths(rows: Any) -> np.ndarray:
@@ -190,10 +181,7 @@ class RowSums:
         )
 
 
-Piece = TypeVar("Piece", np.ndarray, Norms, RowSums)
-
-
-def _both(left: Piece | None, right: Piece | None) -> Piece | None:
+def _both(left: Any, right: Any) -> Any:
     """The sum of two pieces that are both there."""
     return None if left is None or right is None else left + right
 

@@ -14,10 +14,10 @@ from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
 from depmax.algebra.row_sums import (
     Aligned,
+    Norms,
     RowSums,
     chunks_of,
     dense,
-    norms_about,
     squared_lengths,
     sum_rows,
 )
@@ -144,17 +144,22 @@ class Space:
         return space
 
     @classmethod
-    def of_sample(cls, sample: Sample, *, center: bool = True) -> Space:
-        """Space of the exact coordinates of a sample, made anew at every visit."""
-        width = int(sample.n_coordinates or 0)
+    def of_sample(cls, sample: Sample, *, center: bool = True, unmixed: bool = False) -> Space:
+        """Space of the exact coordinates of a sample, made anew at every visit.
+
+        With ``unmixed`` those of a map are meant before their last product, that with ``mixing``.
+        """
+        kernel, rows = sample.kernel, sample.rows
+        mixing = kernel.mixing if unmixed else None
+        width = int(sample.n_coordinates or 0) if mixing is None else len(mixing)
         if sample.is_streamed:
-            images = BlockImages(sample.kernel, sample.rows.view)
+            images = BlockImages(kernel, rows.view, unmixed=unmixed)
             return cls.of_blocks(images, sample, width, center=center)
         return cls(
-            sample.coordinates,
+            (lambda part: kernel.unmixed(in_double(rows[part]))) if unmixed else sample.coordinates,
             sample.n_samples,
             width,
-            precision_of(sample),
+            float(np.finfo(np.float64).eps) if unmixed else precision_of(sample),
             concurrent=sample.is_array,
             center=center,
             weight=sample.weight,
@@ -174,21 +179,6 @@ class Space:
     ) -> Space:
         """Space of the coordinates of rows that are read a block at a time."""
         return cls(images, sample.n_samples, width, center=center, stream=sample.rows.stream)
-
-    @classmethod
-    def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
-        """Space of the features of a sample before their last product, that with ``mixing``."""
-        if sample.is_streamed:
-            images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
-            return cls.of_blocks(images, sample, len(mixing))
-        kernel, rows = sample.kernel, sample.rows
-        return cls(
-            lambda part: kernel.unmixed(in_double(rows[part])),
-            sample.n_samples,
-            len(mixing),
-            concurrent=sample.is_array,
-            weight=sample.weight,
-        )
 
     @property
     def is_streamed(self) -> bool:
@@ -341,11 +331,16 @@ class Space:
 
     @np.errstate(invalid="ignore", over="ignore")
     def _sums_of_array(self) -> RowSums:
-        """Mean and squared lengths of coordinates in memory, without a copy of them."""
+        """Mean and squared lengths of coordinates in memory, without a copy where that is safe."""
         phi, zero = self._block(slice(0, self.n_samples)), np.zeros(self.dimension)
         mean = phi.mean(axis=0) if self._center else zero
+        square, of_mean = float(np.vdot(phi, phi)), len(phi) * float(mean @ mean)
+        if 2.0 * of_mean > square:  # digits would be lost
+            centred = phi - mean
+            square, of_mean = float(np.vdot(centred, centred)), 0.0
+        norms = Norms(square - of_mean, 0.0, 0.0, np.zeros(0), zero)
         known = zero, np.zeros(0), np.zeros((self.dimension, 0)), mean, np.zeros(0)
-        return RowSums(float(self.n_samples), *known, norms=norms_about(phi, mean))
+        return RowSums(float(self.n_samples), *known, norms=norms)
 
     @np.errstate(invalid="ignore")
     def _visit(self, form: Form, *, scatter: bool = True) -> RowSums:

@@ -280,7 +280,7 @@ def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
     if mixing is not None:  # follows the sums over rows, if it can without loss
         squares = np.square(mixing).sum(axis=0)
         mixing = mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
-    space = Space.of_sample(data) if mixing is None else Space.before_mixing(data, mixing)
+    space = Space.of_sample(data, unmixed=mixing is not None)
     moments, mean = space.moments(Form(target.centred)), space.mean
     if mixing is not None:
         mean, scatter = mean @ mixing, mixing.T @ moments.scatter @ mixing

@@ -8,17 +8,14 @@ from depmax.selection.fohsic import FOHSIC
 from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.knockoffs import Knockoffs
-from depmax.selection.r2w2 import R2W2
 from depmax.selection.ranking import NoDependenceWarning, Ranking
 from depmax.selection.relief import Relief
 from depmax.selection.selector import DependenceSelector
 from depmax.selection.unconfounded import Unconfounded
-from depmax.selection.zero_norm_svm import ZeroNormSVM
 
 __all__ = [
     "BAHSIC",
     "FOHSIC",
-    "R2W2",
     "DependenceFilter",
     "DependenceSelector",
     "FastForm",
@@ -31,6 +28,5 @@ __all__ = [
     "Relief",
     "SampledRowsWarning",
     "Unconfounded",
-    "ZeroNormSVM",
     "register_fast_form",
 ]

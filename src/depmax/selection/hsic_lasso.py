@@ -19,7 +19,7 @@ from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
 from depmax.selection._lasso.column_tiles import TileDesign
-from depmax.selection._lasso.nonnegative_path import Design, Path, nonnegative_path
+from depmax.selection._lasso.nonnegative_path import Design, LassoPath, nonnegative_path
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector
 
@@ -209,7 +209,7 @@ class HSICLasso(DependenceSelector):
         return recipe
 
 
-def _ranking(design: Design, path: Path) -> Ranking:
+def _ranking(design: Design, path: LassoPath) -> Ranking:
     """All columns in order: active, left again, never entered, copies, constants."""
     entered = ~np.isnan(path.entered)
     last = path.penalties[-1] if path.penalties else 0.0

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
@@ -20,7 +21,7 @@ from depmax.data.stream import some_rows
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._ridge.coordinates import all_columns, coordinates
-from depmax.selection._ridge.elimination import Elimination, Watch
+from depmax.selection._ridge.elimination import EXACT_FROM, Elimination, Watch
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
@@ -41,6 +42,8 @@ FOLDS = 3
 LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
 #: Significant pairs that count at most.
 PAIRS = 20
+#: Time of one core for a row, a landmark, an output and a set of columns.
+SECONDS_PER_VALUE = 2.5e-9
 #: Up to so many landmarks several threads of BLAS would only wait for each other.
 SMALL = 500
 
@@ -252,6 +255,12 @@ class KernelRidgeElimination(WeightedSelector):
         seen = coordinates(units, self.scale, weight)
         images = images_of(y, weight) if unsupervised else target_images(target, weight)
         problem = self._problem(seen, images, weight)
+        n_values = images.size * len(problem.places) * min(len(units.columns), EXACT_FROM)
+        warn_if_long(
+            f"KernelRidgeElimination with {images.shape[1]:,} outputs or classes of y",
+            SECONDS_PER_VALUE * n_values,
+            "Merge rare classes, or pass a smaller subsample or n_landmarks.",
+        )
         side = read_target_sample(y, "auto", weight=weight)
         has_pvalues = self.pvalues and weight is None and not unsupervised
         observed = Observed(

@@ -28,7 +28,7 @@ NOISE = 16
 
 
 @dataclass(frozen=True)
-class Part:
+class KernelColumns:
     """Columns that share a kernel, or a single column with a kernel of its own."""
 
     columns: np.ndarray  # positions among all columns
@@ -36,12 +36,12 @@ class Part:
     kernel: Kernel  # resolved
     invariant: bool  # k(x, z) is a function of x - z: many columns in one call
 
-    def take(self, positions: np.ndarray | slice) -> Part:
+    def take(self, positions: np.ndarray | slice) -> KernelColumns:
         """Some of the columns, by position in this part."""
         values = np.ascontiguousarray(self.values[:, positions])
-        return Part(self.columns[positions], values, self.kernel, self.invariant)
+        return KernelColumns(self.columns[positions], values, self.kernel, self.invariant)
 
-    def chunks(self, size: int) -> list[Part]:
+    def chunks(self, size: int) -> list[KernelColumns]:
         """Parts of at most ``size`` columns."""
         starts = range(0, len(self.columns), size)
         return [self.take(slice(start, start + size)) for start in starts]
@@ -81,12 +81,12 @@ class Part:
 class ColumnKernels:
     """A kernel for each of n_features columns, over the same rows."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KernelColumns, ...]
     n_samples: int
     n_features: int
     weight: np.ndarray | None = None  # how many rows each stands for
 
-    def take(self, columns: np.ndarray) -> tuple[Part, ...]:
+    def take(self, columns: np.ndarray) -> tuple[KernelColumns, ...]:
         """Parts that hold these columns only; their ``columns`` are positions in the selection."""
         position = np.full(self.n_features, -1)
         position[columns] = np.arange(len(columns))
@@ -96,7 +96,7 @@ class ColumnKernels:
             if len(inside):
                 some = part.take(inside)
                 chosen.append(
-                    Part(position[some.columns], some.values, some.kernel, part.invariant)
+                    KernelColumns(position[some.columns], some.values, some.kernel, part.invariant)
                 )
         return tuple(chosen)
 
@@ -133,14 +133,14 @@ def column_kernels(
     m, d = X.shape
     named = np.array(sorted(categories), dtype=np.intp)
     numeric = np.setdiff1d(np.arange(d), named)
-    parts: list[Part] = []
+    parts: list[KernelColumns] = []
     if len(numeric):
         parts += _numeric_parts(
             numeric, standardised(X[:, numeric], weight), recipe, choose, weight
         )
     if len(named):
         codes = X[:, named].astype(np.float64)
-        parts.append(Part(named, codes, Delta(), invariant=True))  # codes are equal or not
+        parts.append(KernelColumns(named, codes, Delta(), invariant=True))  # codes are equal or not
     return ColumnKernels(tuple(parts), m, d, weight)
 
 
@@ -150,18 +150,21 @@ def _numeric_parts(
     recipe: Kernel,
     choose: Choose | None,
     weight: np.ndarray | None,
-) -> list[Part]:
+) -> list[KernelColumns]:
     invariant = recipe.capabilities.stationary
     if invariant and recipe.is_resolved:
-        return [Part(columns, values, recipe, True)]
+        return [KernelColumns(columns, values, recipe, True)]
     resolved = [recipe.resolve(values[:, [j]], choose, weight) for j in range(len(columns))]
     if invariant and "bandwidth" in recipe.get_params(deep=False):
         # A bandwidth is a length scale: dividing the column by it is the same, up to a factor
         # that the normalisation of each kernel matrix removes.
         widths = np.array([_bandwidth(kernel) for kernel in resolved])
         unit = clone(recipe).set_params(bandwidth=1.0)
-        return [Part(columns, values / widths, unit, True)]
-    return [Part(columns[[j]], values[:, [j]], kernel, False) for j, kernel in enumerate(resolved)]
+        return [KernelColumns(columns, values / widths, unit, True)]
+    return [
+        KernelColumns(columns[[j]], values[:, [j]], kernel, False)
+        for j, kernel in enumerate(resolved)
+    ]
 
 
 def _bandwidth(kernel: Any) -> float:
@@ -194,7 +197,7 @@ def standardised(X: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
 PIVOT_TOLERANCE = 1e-11
 
 
-def pivoted_factors(part: Part, limit: int) -> list[np.ndarray] | None:
+def pivoted_factors(part: KernelColumns, limit: int) -> list[np.ndarray] | None:
     """Factors G of shape (r, m) with GᵀG ≈ K, for every column of a part.
 
     Each step takes, in every column that needs one, the sample that the pivots so far explain
@@ -202,7 +205,7 @@ def pivoted_factors(part: Part, limit: int) -> list[np.ndarray] | None:
 
     Parameters
     ----------
-    part : Part
+    part : KernelColumns
     limit : int
         Largest rank r.
 
@@ -380,7 +383,7 @@ def _counted(factor: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     return (factor - (factor @ weight / weight.sum())[:, np.newaxis]) * np.sqrt(weight)
 
 
-def _factor_chunk(part: Part, limit: int, weight: np.ndarray | None) -> FactorChunk | None:
+def _factor_chunk(part: KernelColumns, limit: int, weight: np.ndarray | None) -> FactorChunk | None:
     pivoted = pivoted_factors(part, limit)
     if pivoted is None:
         return None

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from depmax._threads import map_threads
 from depmax.data.sample import Sample
-from depmax.selection._lasso.column_kernels import ColumnKernels, Part
+from depmax.selection._lasso.column_kernels import ColumnKernels, KernelColumns
 
 #: Rows of a tile's sides, for blocks that are larger than one triangle.
 SIDE = 32
@@ -173,7 +173,7 @@ class TileDesign:
         """Inner products of these columns' matrices with all, of shape (len(columns), d)."""
         requested = self._columns.take(columns)
 
-        def one_chunk(chunk: Part) -> np.ndarray:
+        def one_chunk(chunk: KernelColumns) -> np.ndarray:
             total = np.zeros((len(columns), len(chunk.columns)))
             for block, scales in zip(self._blocks, self._scales, strict=True):
                 cross = np.zeros_like(total)
@@ -207,7 +207,7 @@ def _target_entries(target: Sample) -> list[np.ndarray]:
 
 
 def _norms(
-    chunk: Part,
+    chunk: KernelColumns,
     blocks: Sequence[np.ndarray],
     entries: list[list[np.ndarray]],
     weight: np.ndarray | None,
@@ -235,7 +235,7 @@ def _norms(
 
 
 def _centred(
-    parts: Sequence[Part], count: int, block: np.ndarray, weight: np.ndarray | None
+    parts: Sequence[KernelColumns], count: int, block: np.ndarray, weight: np.ndarray | None
 ) -> Iterator[tuple[Tile, np.ndarray]]:
     """Entries of HKH of these columns times the weights of the pairs, tile by tile."""
 
@@ -257,7 +257,7 @@ def _centred(
         yield tile, tile.centre(values, means, mean) * tile.template.weights[:, np.newaxis]
 
 
-def _values(part: Part, tile: Tile, block: np.ndarray) -> np.ndarray:
+def _values(part: KernelColumns, tile: Tile, block: np.ndarray) -> np.ndarray:
     """Kernel values of the pairs of a tile, of shape (n_pairs, n_columns), up to a constant.
 
     k(x, x) of the block's first sample is subtracted, which centring ignores: where a column

@@ -129,7 +129,7 @@ PATIENCE = 20
 
 
 @dataclass
-class Path:
+class LassoPath:
     """A finished path: which column entered when, and the coefficients where it stopped."""
 
     coef: np.ndarray  # α, of shape (n_features,)
@@ -149,7 +149,7 @@ class Step:
     leaving: int | None = None  # a position among the active columns
 
 
-def nonnegative_path(design: Design, n_active: int) -> Path:
+def nonnegative_path(design: Design, n_active: int) -> LassoPath:
     """Minimise ½‖ψ - Σ α_j φ_j‖² + λ Σ α_j over α ≥ 0 for falling λ, exactly.
 
     The solution is piecewise linear in λ: a step ends where a column enters or leaves. The path
@@ -165,7 +165,7 @@ def nonnegative_path(design: Design, n_active: int) -> Path:
 
     Returns
     -------
-    Path
+    LassoPath
     """
     walk = _Walk(design)
     step = walk.first_step()
@@ -191,7 +191,7 @@ class _Walk:
         self.known = KnownProducts(design)
         self.active = ActiveColumns()
         size = len(design.squares)
-        self.path = Path(np.zeros(size), np.full(size, np.nan))
+        self.path = LassoPath(np.zeros(size), np.full(size, np.nan))
         self.free = design.squares > 0  # may enter: neither active nor a copy nor constant
         self.penalty = 0.0
         self.distance = np.full(size, np.inf)  # by how much λ falls until a column would enter

@@ -28,7 +28,7 @@ Watch = Callable[[Sequence[int], Regression, np.ndarray], None]
 
 
 @dataclass(frozen=True)
-class Path:
+class UnitsInOrder:
     """Units in the order of an elimination."""
 
     order: list[int]  # from best to worst
@@ -60,7 +60,7 @@ class Elimination:
         ]
         return SearchResult(np.array(path.order), scores, tuple(errors))
 
-    def _better(self, free: Path, first: Path) -> Path:
+    def _better(self, free: UnitsInOrder, first: UnitsInOrder) -> UnitsInOrder:
         """The free path, or the one on which significant units leave last."""
         sizes = range(1, min(len(first.order), EXACT_FROM) + 1)
         if sum(first.errors[n] for n in sizes) >= sum(free.errors[n] for n in sizes):
@@ -73,9 +73,9 @@ class Elimination:
                 error = self._reach(order[:count])[1]
             if error is not None:
                 errors[count] = error
-        return Path(order, free.scores | first.scores, errors)
+        return UnitsInOrder(order, free.scores | first.scores, errors)
 
-    def _path(self, units: Sequence[int]) -> Path:
+    def _path(self, units: Sequence[int]) -> UnitsInOrder:
         active = list(units)
         worst_first: list[int] = []
         scores: dict[int, float] = {}
@@ -92,7 +92,7 @@ class Elimination:
             active = _without(active, worst_first)
         regression, errors[1] = self._reach(active)
         scores[active[0]] = 1.0 - regression.penalised_error()
-        return Path([*active, *worst_first[::-1]], scores, errors)
+        return UnitsInOrder([*active, *worst_first[::-1]], scores, errors)
 
     def _reach(self, active: Sequence[int]) -> tuple[Regression, float]:
         """The regression of a set on a path, and its leave-one-out error."""

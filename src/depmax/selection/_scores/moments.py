@@ -138,10 +138,10 @@ class ColumnMoments:
 def column_moments(X: Any, target: Any, weight: np.ndarray | None = None) -> ColumnMoments:
     """Moments of all rows, in memory or read a chunk at a time; a row counts by its weight."""
     classes = target.classes if target.kind == "classes" else None
-    if not target.is_streamed:
-        return ColumnMoments.of(X, target.values, classes, weight).settled()
-    found: ColumnMoments = X.stream.total(partial(_of_chunks, classes=classes))
-    return found.settled()
+    if target.is_streamed:
+        total: ColumnMoments = X.stream.total(partial(_of_chunks, classes=classes))
+        return total.settled()
+    return ColumnMoments.of(X, target.values, classes, weight).settled()
 
 
 def _of_chunks(chunks: Iterator[Chunk], classes: np.ndarray | None) -> ColumnMoments | None:
@@ -208,10 +208,7 @@ def t(moments: ColumnMoments) -> np.ndarray:
 
 
 def snr(moments: ColumnMoments) -> np.ndarray:
-    """Absolute signal-to-noise ratio: the difference of means over s₊ + s₋ (Golub et al., 1999).
-
-    The ``centroid`` of the column divided by the sum of the two standard deviations.
-    """
+    """Absolute signal-to-noise ratio: the ``centroid`` over s₊ + s₋ (Golub et al., 1999)."""
     return ratio(np.abs(moments.difference), np.sqrt(moments.variances).sum(axis=0))
 
 

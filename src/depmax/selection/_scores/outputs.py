@@ -75,14 +75,3 @@ def images_of(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarra
         )
     images /= scale
     return images
-
-
-def machine_signs(target: Target) -> np.ndarray:
-    """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
-    if target.kind == "multilabel":
-        indicators = np.array([label for label in target.values.T if label.min() < label.max()])
-    else:
-        codes = class_codes(target)
-        indicators = np.array([codes == code for code in range(codes.max() + 1)])
-        indicators = indicators[1:] if len(indicators) == 2 else indicators
-    return np.where(indicators > 0, 1.0, -1.0)

@@ -12,7 +12,7 @@ from depmax._parameters import integer, number
 from depmax.data import Target, read_target
 from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
-from depmax.selection._scores.outputs import machine_signs, standardized
+from depmax.selection._scores.outputs import class_codes, standardized
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector
 
@@ -81,6 +81,17 @@ def _quadratic_minimum(inputs: np.ndarray, signs: np.ndarray, C: float) -> np.nd
     return found
 
 
+def machine_signs(target: Target) -> np.ndarray:
+    """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
+    if target.kind == "multilabel":
+        indicators = np.array([label for label in target.values.T if label.min() < label.max()])
+    else:
+        codes = class_codes(target)
+        indicators = np.array([codes == code for code in range(codes.max() + 1)])
+        indicators = indicators[1:] if len(indicators) == 2 else indicators
+    return np.where(indicators > 0, 1.0, -1.0)
+
+
 class ZeroNormSVM(DependenceSelector):
     """Linear support vector machine with few columns, by iterated rescaling (L0).
 
@@ -129,7 +140,7 @@ class ZeroNormSVM(DependenceSelector):
     Examples
     --------
     >>> import numpy as np
-    >>> from depmax.selection.zero_norm_svm import ZeroNormSVM
+    >>> from reproduction.zero_norm_svm import ZeroNormSVM
     >>> X = np.random.default_rng(0).normal(size=(60, 8))
     >>> y = X[:, 2] - X[:, 5] > 0
     >>> ZeroNormSVM(2).fit(X, y).get_support(indices=True).tolist()

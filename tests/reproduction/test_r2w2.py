@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 from depmax.kernels import Gaussian
-from depmax.selection.r2w2 import (
+from reproduction.r2w2 import (
     R2W2,
     RadiusMargin,
     scaled_kernel,

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from sklearn.svm import LinearSVC
 
-from depmax.selection.zero_norm_svm import ZeroNormSVM
+from reproduction.zero_norm_svm import ZeroNormSVM
 
 
 @pytest.fixture(name="X")

@@ -17,9 +17,10 @@ from depmax.data.checks import constant_columns, require_equal_length, require_s
 from depmax.data.columns import Categories
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._scores.outputs import machine_signs, standardized
+from depmax.selection._scores.outputs import standardized
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector
+from reproduction.zero_norm_svm import machine_signs
 
 #: Precision of both quadratic problems, for kernel matrices with entries of about 1.
 TOLERANCE = 1e-6
@@ -233,7 +234,7 @@ class R2W2(DependenceSelector):
     Examples
     --------
     >>> import numpy as np
-    >>> from depmax.selection.r2w2 import R2W2
+    >>> from reproduction.r2w2 import R2W2
     >>> X = np.random.default_rng(0).normal(size=(80, 5))
     >>> ring = X[:, 1] ** 2 + X[:, 3] ** 2 > 1.5
     >>> R2W2(2).fit(X, ring).get_support(indices=True).tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from depmax.selection.zero_norm_svm import hinge_weights
+from reproduction.zero_norm_svm import hinge_weights
 
 
 def problem(noise: float) -> tuple[np.ndarray, np.ndarray]:
