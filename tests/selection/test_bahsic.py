@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from depmax import BAHSIC, FOHSIC, hsic
+from depmax import BAHSIC, FOHSIC, SampledRowsWarning, hsic
+from depmax.data.stream import some_rows
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import hsic_selector, significance
@@ -463,3 +465,23 @@ def test_pairs_of_many_rows_are_found_in_bounded_memory() -> None:
     tracemalloc.stop()
     assert pairs[pvalues < LEVEL].tolist() == [[1, 3]]
     assert peak < 300e6  # 999 permutations of all rows would be 1.6 GB
+
+
+@pytest.mark.parametrize("selector", [BAHSIC, FOHSIC])
+def test_of_very_many_rows_some_are_searched_and_it_says_so(
+    selector: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hsic_selector, "MOST_ROWS", 80)
+    local = np.random.default_rng(1)
+    table = local.normal(size=(200, 5))
+    y = table[:, 3] ** 2 + 0.1 * local.normal(size=200)
+    rows = some_rows(200, 80)
+    with pytest.warns(SampledRowsWarning, match="80 of 200 rows.*block_size"):
+        found = selector(2).fit(table, y)
+    expected = selector(2).fit(table[rows], y[rows])
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    np.testing.assert_allclose(found.path_, expected.path_)
+    for all_rows in ({"block_size": 100}, {"block_size": None}, {"kernel": "linear"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SampledRowsWarning)
+            selector(2, pvalues=False, **all_rows).fit(table, y)

@@ -214,10 +214,11 @@ class HSICSelector(WeightedSelector):
         if isinstance(self.block_size, str) and not recipe.capabilities.is_linear:
             rows = self._rows_to_search(X.shape[0])
             if rows is not None:
-                X, y = X[rows], None if y is None else _safe_indexing(y, rows)
-                target = None if target is None else target.take(rows)
+                X, weight = X[rows], None if weight is None else weight[rows]
                 exchange = None if exchange is None else exchange.take(rows)
-                weight = None if weight is None else weight[rows]
+                if target is not None:
+                    y = _safe_indexing(y, rows)
+                    target = read_target_sample(y, self.target_kernel, weight=weight)
         units = make_units(X, self.column_groups, categories, recipe, self.missing, weight)
         if target is None:
             kernel = Neutral(recipe, Gaps.of(units.X, units.cells)) if len(units.cells) else recipe
