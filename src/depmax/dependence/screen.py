@@ -115,8 +115,9 @@ def screen(
     is that of the chosen bandwidth times the number of candidates (Bonferroni).
 
     Of more than 1,000 columns without missing cells, p-values are computed in full where the
-    adjusted p-value may be at most 0.25. Elsewhere they are a little larger: the tail is that of
-    the most skewed mixture, and the target is permuted 333 times. ``full=True`` computes all.
+    adjusted p-value may be at most 0.25. Elsewhere they are rougher, and valid: the tail is that of
+    the most skewed mixture, which is the larger one, and where the target is permuted, it is so 333
+    times. ``full=True`` computes all.
 
     A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
     times theirs, its effect s times theirs, and its p-value theirs. The p-value is valid if the
