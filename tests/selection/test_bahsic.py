@@ -481,6 +481,17 @@ def test_of_very_many_rows_some_are_searched_and_it_says_so(
     expected = selector(2).fit(table[rows], y[rows])
     np.testing.assert_array_equal(found.ranking_, expected.ranking_)
     np.testing.assert_allclose(found.path_, expected.path_)
+    weight, patient = local.integers(1, 4, 200), np.arange(200) // 4
+    with pytest.warns(SampledRowsWarning):
+        found = selector(2).fit(table, y, sample_weight=weight)
+    expected = selector(2).fit(table[rows], y[rows], sample_weight=weight[rows])
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    with pytest.warns(SampledRowsWarning, match="80 of 200"):  # whole patients: 20 of 50
+        found = selector(2).fit(table, y, groups=patient)
+    drawn = np.isin(patient, np.random.default_rng(0).permutation(50)[:20])
+    expected = selector(2).fit(table[drawn], y[drawn], groups=patient[drawn])
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    np.testing.assert_allclose(found.pvalues_adjusted_, expected.pvalues_adjusted_)
     for all_rows in ({"block_size": 100}, {"block_size": None}, {"kernel": "linear"}):
         with warnings.catch_warnings():
             warnings.simplefilter("error", SampledRowsWarning)

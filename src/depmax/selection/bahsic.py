@@ -61,8 +61,8 @@ class BAHSIC(HSICSelector):
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows, in time linear in the rows. None
         uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond,
-        of at most 100,000 rows: of more, as many are drawn with a fixed seed, for p-values too,
-        with a :class:`depmax.SampledRowsWarning` (not with a linear kernel, which is fast).
+        of at most 100,000 rows: of more, as many (whole ``groups``) are drawn with a fixed seed,
+        for p-values too, with a :class:`depmax.SampledRowsWarning` (not with a linear kernel).
     precision : {"auto", "single", "double"}, default="auto"
         Precision of the matrix products; "auto" is single for large problems and for float32 data.
     missing : {"neutral", "level", "refuse"}, default="neutral"

@@ -43,6 +43,8 @@ from depmax.selection.selector import WeightedSelector
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
 #: Rows that are searched, and cells of those of a table that is read a chunk at a time, at most.
 MOST_ROWS, MOST_CELLS = 100_000, 10**8
+#: Groups of rows that are drawn however large they are: fewer have too few orders for p-values.
+FEWEST_GROUPS = 20
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -212,7 +214,7 @@ class HSICSelector(WeightedSelector):
         if exchange is not None:  # refuses what cannot be, at once
             plan_of(exchange, X.shape[0], X if target is None else target.rows, X)
         if isinstance(self.block_size, str) and not recipe.capabilities.is_linear:
-            rows = self._rows_to_search(X.shape[0])
+            rows = self._rows_to_search(X.shape[0], exchange)
             if rows is not None:
                 X, weight = X[rows], None if weight is None else weight[rows]
                 exchange = None if exchange is None else exchange.take(rows)
@@ -255,17 +257,24 @@ class HSICSelector(WeightedSelector):
             n_significant = units.n_inputs(result.order[:kept])
         return ranking_of(result, units, X, target, self, n_significant)
 
-    def _rows_to_search(self, n_rows: int) -> np.ndarray | None:
-        """Some of very many rows, drawn with a fixed seed; None: all."""
+    def _rows_to_search(self, n_rows: int, exchange: Any) -> np.ndarray | None:
+        """Some of very many rows, whole groups of them, drawn with a fixed seed; None: all."""
         if n_rows <= MOST_ROWS:
             return None
+        rows = some_rows(n_rows, MOST_ROWS)
+        if exchange is not None:  # parts of groups could not be exchanged
+            units = exchange.units(n_rows)
+            sizes = np.bincount(units)
+            order = np.random.default_rng(0).permutation(len(sizes))
+            n_fitting = int((np.cumsum(sizes[order]) <= MOST_ROWS).sum())
+            rows = np.flatnonzero(np.isin(units, order[: max(FEWEST_GROUPS, n_fitting)]))
         warn_caller(
-            f"{type(self).__name__} searches {MOST_ROWS:,} of {n_rows:,} rows, drawn with a fixed "
+            f"{type(self).__name__} searches {len(rows):,} of {n_rows:,} rows, drawn with a fixed "
             f"seed. To search all of them, pass block_size={BLOCK_ROWS}: the time is then "
             "proportional to the rows.",
             SampledRowsWarning,
         )
-        return some_rows(n_rows, MOST_ROWS)
+        return rows
 
     def _search_on(self, rows: np.ndarray, units: Units, target: Sample, recipe: Kernel) -> Search:
         """The search on some of the rows, in random blocks if they are many."""
