@@ -316,3 +316,17 @@ class TestEffectsOfGroups:
         X[::5, 0] = np.nan
         found = screen(X, self.y, groups=self.group)
         assert found.effects_low[0] == 0.0 < screen(X, self.y).effects_low[0]
+
+
+@pytest.mark.parametrize("n_rows", [60, 2000])
+@pytest.mark.parametrize("options", [{}, {"groups": True}, {"sample_weight": True}])
+def test_arrays_that_must_not_be_written_to(n_rows: int, options: dict[str, bool]) -> None:
+    """As frames, memory maps and parallel workers give them."""
+    local = np.random.default_rng(0)
+    X, y = local.normal(size=(n_rows, 1)), local.normal(size=n_rows)
+    beside = {"groups": np.arange(n_rows) // 4, "sample_weight": np.ones(n_rows)}
+    chosen = {name: beside[name] for name in options}
+    expected = screen(X, y, **chosen).pvalues
+    for array in (X, y, *chosen.values()):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(screen(X, y, **chosen).pvalues, expected)

@@ -52,6 +52,11 @@ class Exchange(ABC):
 
     Wherever depmax takes ``groups=``, plain labels mean :class:`WholeGroups`; the others are passed
     as objects. An object has the length of its labels and is cut to the rows of a fold as they are.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The group of each row.
     """
 
     labels: Any

@@ -9,13 +9,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import float64, int64, njit, types, void
 
 #: Bits of a digit of the sort, and the digits of a number.
 BITS, DIGITS = 11, 6
 
 
-@njit("void(float64[:, ::1], int64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+@njit(
+    void(types.Array(float64, 2, "C", readonly=True), int64[:, ::1], float64[:, ::1]),
+    cache=True,
+    nogil=True,
+)
 def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Sort each of many long columns by the digits of its numbers, in time linear in the rows."""
     m, size = values.shape[1], 2**BITS
