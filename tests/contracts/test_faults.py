@@ -286,3 +286,34 @@ def test_seeded_outputs_are_the_same_bits_in_every_process() -> None:
         told.append(json.loads(done.stdout))
     assert told[0] == told[1]
     assert len(told[0]) > 60
+
+
+COMPILED = (
+    "from depmax.kernels import Subsequence\nprint(Subsequence(2)(['abc', 'bcd']).tolist())\n"
+)
+
+
+def test_compiled_loops_need_no_place_on_disk(tmp_path: Path) -> None:
+    """An installation that must not be written to, and then a damaged file among those kept."""
+    nowhere = "import numba.core.caching as c\nc.CacheImpl._locator_classes = []\n"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run(code: str) -> tuple[str, str]:
+        told = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        return told.stdout, told.stderr
+
+    expected, silence = run(COMPILED)
+    assert silence == ""
+    for kept in tmp_path.rglob("*.nbi"):
+        kept.write_bytes(kept.read_bytes()[:20])
+    for code in (nowhere + COMPILED, COMPILED):
+        answer, warning = run(code)
+        assert answer == expected
+        assert warning.count("Compiled loops cannot be kept on disk") == 1
+        assert "NUMBA_CACHE_DIR" in warning

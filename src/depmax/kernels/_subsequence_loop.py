@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, models, register_model
+
+from depmax._compile_loop import compiled
 
 LANES = 16
 # Symbols of t whose values stay in the fastest cache while s is run through.
@@ -114,11 +116,9 @@ def _times_plus(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
     return _lanes(_lanes, _lanes, _lanes), build
 
 
-@njit(
+@compiled(
     "void(int32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
     " int64, float64, int32[::1], int32[::1], float64[::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
 )
 def _run(
     codes: np.ndarray,

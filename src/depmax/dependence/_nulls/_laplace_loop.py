@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import float64, int64, njit, types, void
+from numba import float64, int64, types, void
+
+from depmax._compile_loop import compiled
 
 #: Bits of a digit of the sort, and the digits of a number.
 BITS, DIGITS = 11, 6
 
 
-@njit(
+@compiled(
     void(types.Array(float64, 2, "C", readonly=True), int64[:, ::1], float64[:, ::1]),
-    cache=True,
-    nogil=True,
 )
 def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Sort each of many long columns by the digits of its numbers, in time linear in the rows."""
@@ -52,7 +52,7 @@ def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # nu
             ordered[j, i] = values[j, order[i]]
 
 
-@njit("float64(float64[::1])", cache=True, nogil=True)
+@compiled("float64(float64[::1])")
 def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Median distance between the values of sorted x.
 
@@ -94,7 +94,7 @@ def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the 
     return high
 
 
-@njit("void(float64[:, ::1], float64[::1])", cache=True, nogil=True)
+@compiled("void(float64[:, ::1], float64[::1])")
 def median_gaps(ordered, widths):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Median distance of each of many sorted columns."""
     for j in range(len(ordered)):
@@ -120,11 +120,9 @@ SUMS = (
 )
 
 
-@njit(
+@compiled(
     "void(float64[:, ::1], float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[::1], "
     "float64[::1], int64[::1], int64[::1], boolean, float64[:, ::1], float64[:, ::1])",
-    cache=True,
-    nogil=True,
     fastmath={"reassoc", "contract"},
 )
 def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the types
@@ -329,7 +327,7 @@ def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the ty
         found[13] = sum_squares
 
 
-@njit("void(float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+@compiled("void(float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])")
 def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Sums of K̃ with a target in several orders of its rows, which are centred anew.
 
@@ -363,10 +361,8 @@ def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  #
         out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
 
 
-@njit(
+@compiled(
     "float64(float64[::1], float64[:, ::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
     fastmath={"reassoc", "contract"},
 )
 def weighted_sums(decays, psi, w, images):  # type: ignore[no-untyped-def]  # numba's signature has the types

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from depmax._compile_loop import compiled
 
 #: Steps of the iteration for leading eigenvalues: the first look, between looks, and at most; and
 #: the part of the largest within which all of them have settled.
 FIRST_LOOK, NEXT_LOOK, MOST_STEPS, SETTLED = 16, 4, 48, 1e-14
 
 
-@njit("float64[::1](float64[::1], int64)", cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled("float64[::1](float64[::1], int64)", fastmath={"reassoc", "contract"})
 def leading_of_places(x, count):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Leading eigenvalues of the U-centred Laplace matrix of different sorted places.
 

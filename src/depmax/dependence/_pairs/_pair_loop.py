@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from depmax._compile_loop import compiled
 
 #: Keeps the 2 by 2 inverse finite where two columns determine each other.
 RIDGE = 1e-10
@@ -15,11 +16,9 @@ DOUBTFUL = np.float32(0.05)
 FAR, NONE = np.float32(1e20), np.float32(0.0)
 
 
-@njit(
+@compiled(
     "int64(float32[:, :, ::1], float32[:, ::1], float32[:, ::1], float32[:, ::1],"
     " float32[:, ::1], float32, boolean, int32[:, ::1])",
-    cache=True,
-    nogil=True,
     fastmath=True,
 )
 def promising(products, powers, others, of_t, of_t_others, limit, above, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
@@ -68,11 +67,9 @@ def promising(products, powers, others, of_t, of_t_others, limit, above, found):
     return n_found
 
 
-@njit(
+@compiled(
     "void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1],"
     " int64[:, ::1], float64[::1])",
-    cache=True,
-    nogil=True,
     fastmath=True,
 )
 def scores_of_pairs(linear, squares, skew, curve, directions, pairs, out):  # type: ignore[no-untyped-def]  # numba's signature has the types

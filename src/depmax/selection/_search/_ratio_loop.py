@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
+from depmax._compile_loop import compiled
 
 
-@njit(
+@compiled(
     "void(float64[:, ::1], int64, float64[:, ::1], float64[:, ::1], boolean, float64[::1])",
-    cache=True,
-    nogil=True,
     fastmath=True,
 )
 def ratio_sums(strip, start, grown, shrunk, joins, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
