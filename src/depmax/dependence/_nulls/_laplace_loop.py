@@ -26,10 +26,12 @@ def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # nu
     keys, moved = np.empty(m, np.uint64), np.empty(m, np.uint64)
     places = np.empty(m, np.int64)
     mask, lowest = np.uint64(size - 1), np.int64(-(2**63))
+    row = np.empty(m)
+    bits = row.view(np.int64)
     for j in range(len(values)):
         order, counts = orders[j], np.zeros((DIGITS, size), np.int64)
-        bits = (values[j] + 0.0).view(np.int64)  # one zero
         for i in range(m):
+            row[i] = values[j, i] + 0.0  # one zero
             key = np.uint64(bits[i] ^ ((bits[i] >> 63) | lowest))  # in the order of the numbers
             keys[i], order[i] = key, i
             for digit in range(DIGITS):
@@ -47,7 +49,8 @@ def sort_columns(values, orders, ordered):  # type: ignore[no-untyped-def]  # nu
                 count[b] = place + 1
                 moved[place], places[place] = keys[i], order[i]
             keys, moved = moved, keys
-            order[:] = places
+            for i in range(m):
+                order[i] = places[i]
         for i in range(m):
             ordered[j, i] = values[j, order[i]]
 
