@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from sklearn.decomposition import PCA  # noqa: E402  (after torch is known to be there)
 from sklearn.preprocessing import StandardScaler  # noqa: E402  (after torch is known to be there)
 
-from depmax import NeighborGraph  # noqa: E402  (after torch is known to be there)
+from depmax import NeighborGraph, load_model, save_model  # noqa: E402  (after torch is known to be there)
 from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402  (after torch is known to be there)
 
 QUICK = FullBatch(max_iter=6, n_hops=0)
@@ -159,9 +159,8 @@ def test_one_hidden_layer_is_sigma_of_wx(activation, sigma, tied_weights, superv
     turned = PCA().fit_transform(expected)
     found = model.transform(X)
     np.testing.assert_allclose(found * np.sign((found * turned).sum(axis=0)), turned, atol=1e-8)
-    path = tmp_path / "model.npz"
-    model.save(path)
-    again = Autoencoder.load(path)
+    save_model(model, tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
     if supervised:
         return
