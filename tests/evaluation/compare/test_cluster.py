@@ -127,7 +127,7 @@ def test_several_threads_of_a_worker_change_nothing(table: Any, here: Comparison
     assert_same(here, there)
 
 
-def test_a_worker_that_is_killed(client: Any, cluster: Any, table: Any) -> None:
+def assert_survives_a_killed_worker(cluster: Any, table: Any) -> None:
     options: dict[str, Any] = {"judge": Ridge(), "cv": 4, "dimensions": [1, 2]}
     options |= {"random_state": 0, "prepare": False}
     methods = {"slow": Slow(), "PCA": "PCA"}
@@ -139,6 +139,21 @@ def test_a_worker_that_is_killed(client: Any, cluster: Any, table: Any) -> None:
         there = compare(*table, methods, **options)
     timer.join()
     assert_same(expected, there)
+
+
+def test_a_worker_that_is_killed(client: Any, cluster: Any, table: Any) -> None:
+    assert_survives_a_killed_worker(cluster, table)
+
+
+def test_the_only_worker_is_killed_with_the_data(table: Any) -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as single,
+        distributed.Client(single) as alone,
+    ):
+        alone.wait_for_workers(1, timeout=60)
+        assert_survives_a_killed_worker(single, table)
 
 
 def test_the_command_line(cluster: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from threading import Lock
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import parallel_config
 
 from depmax._extras import require
 
 #: Seconds to wait for a scheduler, and for its first worker.
 PATIENCE = 10
+#: How often a task is sent again after its data were lost.
+REPEATS = 3
 #: What workers must have in the version that is installed here: the rest follows from it, and
 #: another version of these may give other digits.
 PACKAGES = ("depmax", "scikit-learn", "scipy", "numpy", "joblib")
@@ -78,20 +81,63 @@ def on_workers(
     require_workers(client)
     import distributed
 
-    # What this client asked for is forgotten when it is closed, also after an interruption; joblib
-    # alone would leave the tasks that wait with the cluster.
+    # What this client asked for is forgotten when it is closed, also after an interruption.
     own = distributed.Client(
         client.scheduler.address, security=client.security, set_as_default=False
     )
     with own:
-        with parallel_config("dask", client=own, scatter=list(shared)):
-            results = Parallel(return_as="generator_unordered", batch_size=1)(
-                delayed(OnWorker(task))(*each) for each in arguments
+        tasks = Tasks(own, OnWorker(task), list(shared))
+        finished = distributed.as_completed(map(tasks.submitted, arguments), loop=own.loop)
+        for future in finished:
+            try:
+                result = future.result()
+            except CancelledError:  # the data that it needs were lost together with a worker
+                finished.add(tasks.again(future))
+                continue
+            tasks.done(future)
+            yield result
+
+
+@dataclass
+class Tasks:
+    """Tasks under way on a cluster, and the data that they share there.
+
+    Small arguments are a part of their task, so that a worker that dies takes nothing with it that
+    the scheduler cannot send again. Shared data lie with the workers, and are sent once more if
+    all of those die.
+    """
+
+    client: Any
+    task: Callable[..., Any]
+    shared: list[Any]
+    held: dict[int, Any] = field(default_factory=dict)  # futures of shared data by identity
+    under_way: dict[Any, tuple[Sequence[Any], int]] = field(default_factory=dict)
+
+    def submitted(self, arguments: Sequence[Any], repeats: int = 0) -> Any:
+        """A future of the task."""
+        if not self.held and self.shared:
+            there = self.client.scatter(self.shared, broadcast=True, hash=False)
+            self.held = dict(zip(map(id, self.shared), there, strict=True))
+        sent = [self.held.get(id(each), each) for each in arguments]
+        future = self.client.submit(self.task, *sent, pure=False)
+        self.under_way[future.key] = arguments, repeats
+        return future
+
+    def again(self, future: Any) -> Any:
+        """A new future in place of one whose data were lost."""
+        arguments, repeats = self.under_way.pop(future.key)
+        if repeats == REPEATS:
+            raise ClusterError(
+                f"Workers of the scheduler at {self.client.scheduler.address} died {REPEATS + 1} "
+                "times with the data that they hold: they may need more memory."
             )
-        try:
-            yield from results
-        finally:
-            results.close()
+        if any(each.status != "finished" for each in self.held.values()):
+            self.held = {}
+        return self.submitted(arguments, repeats + 1)
+
+    def done(self, future: Any) -> None:
+        """Forget a task."""
+        del self.under_way[future.key]
 
 
 @dataclass(frozen=True)
