@@ -50,9 +50,9 @@ def _method_names(role: str | None) -> Callable[[], list[str]]:
 
 
 def _dataset_names() -> list[str]:
-    from depmax.datasets import available, fetchable
+    from depmax.datasets import available
 
-    return [*available(), *fetchable()]
+    return available()
 
 
 Data = Annotated[
@@ -60,9 +60,9 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help=(
-            "CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, recognised by "
-            "its extension; a data set that comes with depmax, such as bundled:sonar; or one "
-            "that is fetched, such as openml:adult."
+            "CSV, TSV, Excel, Parquet or Arrow/Feather file, recognised by its extension, a "
+            "folder of Parquet or Arrow files, or a data set that comes with depmax, such as "
+            "bundled:sonar."
         ),
         show_default=False,
     ),

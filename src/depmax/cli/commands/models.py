@@ -162,7 +162,7 @@ def transform(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet, Arrow/Feather or NPZ file."
+            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet or Arrow/Feather file."
         ),
     ],
     keep: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
@@ -14,7 +13,7 @@ import polars as pl
 from depmax._files import expand_home
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import ReadOptions, Source
-from depmax.datasets import Dataset, FetchError, available, fetch, fetchable, load
+from depmax.datasets import Dataset, available, load
 
 #: Module and class of every extension; those of text may end in .gz.
 FORMATS = {
@@ -28,11 +27,6 @@ FORMATS = {
     ".arrow": ("arrow", "Arrow"),
     ".ipc": ("arrow", "Arrow"),
     ".feather": ("arrow", "Arrow"),
-    ".arff": ("arff", "Arff"),
-    ".svmlight": ("svmlight", "Svmlight"),
-    ".svm": ("svmlight", "Svmlight"),
-    ".libsvm": ("svmlight", "Svmlight"),
-    ".npz": ("npz", "Npz"),
     ".xlsx": ("excel", "Excel"),
     ".xlsm": ("excel", "Excel"),
 }
@@ -66,9 +60,8 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     options = options or ReadOptions()
     if options.sheet is not None and not suffix_of(path).startswith(".xls"):
         raise DataError(f"--sheet is for Excel files, and {path} is not one.")
-    for kind in (Bundled, OpenML):
-        if path.startswith(kind.prefix):
-            return kind(Path(path), options)
+    if path.startswith(Bundled.prefix):
+        return Bundled(Path(path), options)
     try:
         file = expand_home(path)
     except OSError as error:
@@ -105,22 +98,12 @@ def _near(file: Path) -> str:
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
-class Named(Source):
-    """A set by its name, the target last."""
+class Bundled(Source):
+    """``bundled:sonar`` instead of a file, the target last."""
 
-    prefix: ClassVar[str]
-    what: ClassVar[str]
-
-    @abstractmethod
-    def names(self) -> list[str]:
-        """All such sets."""
-
-    @abstractmethod
-    def get(self, name: str) -> Dataset:
-        """One of them."""
+    prefix: ClassVar[str] = "bundled:"
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns, the target last."""
         return dict(self._frame.schema)
 
     def _read(self, columns: list[str]) -> pl.DataFrame:
@@ -138,40 +121,7 @@ class Named(Source):
 
     @cached_property
     def _set(self) -> Dataset:
-        name, known = str(self.path).removeprefix(self.prefix), self.names()
-        if name not in known:
-            raise DataError(f"No data set named {name!r} {self.what}.{nearest(name, known)}")
-        try:
-            return self.get(name)
-        except FetchError as error:
-            raise DataError(str(error)) from None
-
-
-class Bundled(Named):
-    """``bundled:sonar`` instead of a file."""
-
-    prefix = "bundled:"
-    what = "is bundled"
-
-    def names(self) -> list[str]:
-        """Sets inside the package."""
-        return available()
-
-    def get(self, name: str) -> Dataset:
-        """One of them."""
+        name = str(self.path).removeprefix(self.prefix)
+        if name not in available():
+            raise DataError(f"No data set named {name!r} is bundled.{nearest(name, available())}")
         return load(name)
-
-
-class OpenML(Named):
-    """``openml:adult`` instead of a file, fetched when first used."""
-
-    prefix = "openml:"
-    what = "can be fetched"
-
-    def names(self) -> list[str]:
-        """Sets that are known there."""
-        return fetchable()
-
-    def get(self, name: str) -> Dataset:
-        """One of them, from the network or the cache."""
-        return fetch(name)
