@@ -197,7 +197,7 @@ from pathlib import Path
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions
-import depmax.cli.reading.parquet, depmax.cli.reading.arrow, depmax.cli.reading.delimited
+import depmax.cli.reading.columnar, depmax.cli.reading.delimited
 import pandas
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

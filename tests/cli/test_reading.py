@@ -96,6 +96,26 @@ def test_numbers_that_begin_late(tmp_path: Path) -> None:
     assert pl.concat(list(source.batches(["x"], 1000)))["x"][-1] == 2.5
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        ("2024-01-31", "2024-02-01", pl.Date),
+        ("31.01.2024", "01.02.2024", pl.Date),
+        ("2024-01-31 10:30", "2024-02-01 11:45", pl.Datetime),
+        ("10:30:00", "11:45:30", pl.Time),
+    ],
+)
+def test_a_column_of_dates_is_one_however_it_is_read(
+    tmp_path: Path, first: str, second: str, kind: type[pl.DataType]
+) -> None:
+    (tmp_path / "a.csv").write_text(f"day,x\n{first},1\n{second},2\n,3\n")
+    source = open_source(str(tmp_path / "a.csv"))
+    whole = source.read()
+    assert source.schema()["day"] == whole["day"].dtype == kind
+    assert whole["day"].null_count() == 1
+    assert pl.concat(source.batches(["x", "day"], 2)).equals(whole.select("x", "day"))
+
+
 def test_bundled_sets() -> None:
     source = open_source("bundled:wine")
     assert source.read().shape == (178, 14)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -22,11 +22,11 @@ FORMATS = {
     ".txt": ("delimited", "Delimited"),
     ".data": ("delimited", "Delimited"),
     ".dat": ("delimited", "Delimited"),
-    ".parquet": ("parquet", "Parquet"),
-    ".pq": ("parquet", "Parquet"),
-    ".arrow": ("arrow", "Arrow"),
-    ".ipc": ("arrow", "Arrow"),
-    ".feather": ("arrow", "Arrow"),
+    ".parquet": ("columnar", "Columnar"),
+    ".pq": ("columnar", "Columnar"),
+    ".arrow": ("columnar", "Columnar"),
+    ".ipc": ("columnar", "Columnar"),
+    ".feather": ("columnar", "Columnar"),
     ".xlsx": ("excel", "Excel"),
     ".xlsm": ("excel", "Excel"),
 }
@@ -67,9 +67,9 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     except OSError as error:
         raise DataError(str(error)) from None
     if file.is_dir():
-        from depmax.cli.reading.parquet import Folder
+        from depmax.cli.reading.columnar import Columnar
 
-        return Folder(file, options)
+        return Columnar(file, options)
     if not file.exists():
         raise DataError(f"The file {path} does not exist.{_near(file)}")
     if suffix_of(file) not in FORMATS:
@@ -106,8 +106,8 @@ class Bundled(Source):
     def _find_types(self) -> Mapping[str, pl.DataType]:
         return dict(self._frame.schema)
 
-    def _read(self, columns: list[str]) -> pl.DataFrame:
-        return self._frame.select(columns)
+    def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        yield from self._frame.select(columns).iter_slices(size)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
