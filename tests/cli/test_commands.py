@@ -293,6 +293,17 @@ def test_fit_and_transform(run: Run, patients: Path, tmp_path: Path, suffix: str
     assert features.equals(source.select("id", "age", "smoker"))
 
 
+def test_a_column_of_a_type_that_the_output_lacks(
+    run: Run, fails: Callable[..., str], patients: Path, tmp_path: Path
+) -> None:
+    assert run("fit", patients, "-t", "cost", "-n", 1, "-o", "m.skops").exit_code == 0
+    frame = pl.read_csv(patients).with_columns(stay=pl.duration(days=3))
+    frame.write_parquet(tmp_path / "new.parquet")
+    line = fails(5, "transform", "m.skops", "new.parquet", "-o", "out.csv", "--keep", "stay")
+    assert "Cannot write out.csv" in line
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_model_is_the_same_in_python(run: Run, patients: Path, tmp_path: Path) -> None:
     arguments = ("-t", "cost", "--method", "nystroem-map", "-n", 4, "--seed", 1, "-o", "m.skops")
     assert run("fit", patients, *arguments).exit_code == 0

@@ -100,7 +100,9 @@ class Data(Target):
         if frame.height:
             together = pl.concat(batches)
             assert together.schema == frame.schema
-            assert together.write_csv() == frame.write_csv()
+            assert together.equals(frame)
+            plain = [name for name in columns if frame[name].dtype != pl.Duration]
+            assert together.select(plain).write_csv() == frame.select(plain).write_csv()
             as_features(frame).select(pl.col(pl.Categorical).to_physical())
 
 

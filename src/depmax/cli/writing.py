@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from depmax._files import expand_home, replacing, require_writable
+from depmax._files import expand_home, first_line, replacing, require_writable
 from depmax.cli.errors import OutputError
 
 
@@ -197,3 +197,5 @@ def open_writer(path: Path) -> Iterator[Writer]:
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputError(f"Cannot write {path}: {error}") from error
+    except pl.exceptions.PolarsError as error:  # a type that the format does not have
+        raise OutputError(f"Cannot write {path}: {first_line(error)}.") from None

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 
-@guarded
-def methods(as_json: o.Json = False) -> None:
+@o.command
+def methods(out: Output) -> None:
     """List the methods for select, fit and compare, with the parameters that --set can change.
 
     [bold]Examples[/]
@@ -23,7 +22,6 @@ def methods(as_json: o.Json = False) -> None:
     """
     from depmax.cli.methods import methods as known
 
-    out = Output(as_json=as_json)
     rows = [
         {
             "method": method.name,
@@ -37,7 +35,7 @@ def methods(as_json: o.Json = False) -> None:
     out.finish()
 
 
-@guarded
+@o.command
 def datasets(
     name: o.DatasetName = None,
     *,
@@ -45,8 +43,7 @@ def datasets(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the set to a file."),
     ] = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    out: Output,
 ) -> None:
     """List the data sets of depmax, describe one, or write it to a file.
 
@@ -64,7 +61,6 @@ def datasets(
     from depmax.cli.writing import open_writer, require_format
     from depmax.datasets import available, load
 
-    out = Output(as_json=as_json, quiet=quiet)
     if name is None:
         if output is not None:
             raise UserError("Which data set should be written? depmax datasets lists them.")
