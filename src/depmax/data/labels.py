@@ -14,9 +14,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._arrays import count_integers, object_array
 from depmax._warnings import warn_caller
 from depmax.data.columns import DATES, WIDE, in_narwhals, is_missing, role_of_text
+from depmax.kernels.kernel import object_array
+from depmax.kernels.labels import count_distinct
 
 #: Rows below which labels are not looked at: no unbiased measure is defined on fewer.
 FEWEST_ROWS = 4
@@ -184,7 +185,7 @@ def count_values(values: np.ndarray, most: float) -> dict[Any, int]:
         some = np.unique(values[:: 1 + int(len(values) // (2 * most))])
         if len(some) > most:
             return dict.fromkeys(some[: int(most) + 1].tolist(), 1)
-    found = count_integers(values) or np.unique(values, return_counts=True)
+    found = count_distinct(values)
     return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
 
 

@@ -20,7 +20,6 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from depmax._arrays import object_array
 from depmax.data.checks import Missing, require_finite
 from depmax.data.chunks import Scan
 from depmax.data.columns import (
@@ -33,6 +32,7 @@ from depmax.data.columns import (
     is_frame,
 )
 from depmax.data.stream import StreamRows
+from depmax.kernels.kernel import object_array
 
 
 @dataclass(frozen=True)

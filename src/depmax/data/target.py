@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax._arrays import count_integers, object_array
 from depmax.data.checks import require_finite
 from depmax.data.labels import (
     Indicators,
@@ -30,6 +29,8 @@ from depmax.data.labels import (
 )
 from depmax.data.stream import Change, StreamRows, sliced
 from depmax.data.table import refuse_unreadable
+from depmax.kernels.kernel import object_array
+from depmax.kernels.labels import count_distinct
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -200,7 +201,7 @@ class Target:
                 "chunk at a time: merge rare ones."
             )
         values = self.values[self.labelled] if self.n_unlabeled else self.values
-        return count_integers(values) or np.unique(values, return_counts=True)
+        return count_distinct(values)
 
     @property
     def classes(self) -> np.ndarray:

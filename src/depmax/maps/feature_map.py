@@ -27,7 +27,7 @@ from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.names import refuse_parameters_of_names
+from depmax.kernels.kernel import refuse_parameters_of_names
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600
