@@ -100,7 +100,7 @@ class Source(ABC):
                 self.require_room(n_rows, frame.width, n_bytes)
                 frames.append(frame)
             if not frames:
-                return pl.DataFrame(schema={name: self.schema()[name] for name in names})
+                raise DataError(f"{self.name} has no rows.")
             return pl.concat(frames, rechunk=True)
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
