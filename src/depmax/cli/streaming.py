@@ -53,7 +53,7 @@ def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[
 def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> None:
     """Refuse a file in which a column of the model is missing or has another type."""
     schema = source.schema()
-    absent = [name for name in columns if name not in schema and not source.has_column(name)]
+    absent = [name for name in columns if name not in schema]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise ModelError(
@@ -61,7 +61,7 @@ def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> N
             f"{nearest(absent[0], schema)}"
         )
     for name, expected in columns.items():
-        if expected is None or name not in schema:
+        if expected is None:
             continue
         found = TYPES.get(kind_of(schema[name]))
         if kind_of(schema[name]) == "empty" or found == expected:

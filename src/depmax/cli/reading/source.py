@@ -168,10 +168,6 @@ class Source(ABC):
             start += batch.height
         return pl.concat(parts)
 
-    def has_column(self, name: str) -> bool:
-        """Whether a column can be asked for by name."""
-        return name in self.schema()
-
     def assumptions(self) -> list[str]:
         """What was found out about the file and might be wrong, for the user to see."""
         return []
