@@ -19,7 +19,6 @@ from depmax.data.columns import (
     column_names,
     is_missing,
 )
-from depmax.data.scales import warn_of_scales
 from depmax.data.scan import scan, surveyed
 from depmax.data.stream import StreamRows
 from depmax.data.table import (
@@ -29,6 +28,7 @@ from depmax.data.table import (
     read_new,
     read_objects,
     read_table,
+    warn_of_scales,
 )
 from depmax.data.target import Target, read_target, require_classes
 from depmax.data.target_messages import refuse_unlabelled
@@ -51,8 +51,6 @@ SMALL = 512
 FREE_ROWS = 256
 #: Rows whose mean image is the new origin of a sample without narrow coordinates.
 PILOT_ROWS = 16
-
-
 #: Some of the rows.
 Rows = slice | np.ndarray
 
