@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -114,6 +116,45 @@ def test_a_column_of_dates_is_one_however_it_is_read(
     assert source.schema()["day"] == whole["day"].dtype == kind
     assert whole["day"].null_count() == 1
     assert pl.concat(source.batches(["x", "day"], 2)).equals(whole.select("x", "day"))
+
+
+def test_very_many_columns_of_text_take_seconds(tmp_path: Path) -> None:
+    """Ten seconds for 12,000; each distinct cell is looked at once."""
+    rng = np.random.default_rng(0)
+    names = [f"gene {j}" for j in range(3000)]
+    cells = rng.choice(["low", "high", "NA", "site A1"], (100, len(names)))
+    lines = [",".join(names), *(",".join(row) for row in cells)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    began = time.process_time()
+    frame = open_source(str(tmp_path / "a.csv")).read()
+    assert time.process_time() - began < 2.5
+    assert set(frame.dtypes) == {pl.String}
+    assert frame.null_count().sum_horizontal().item() == (cells == "NA").sum()
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (("true", "FALSE", "NA"), pl.Boolean),
+        (("true", "-"), pl.String),  # a dash is a value beside words
+        (("NA", "", "?"), pl.Null),
+        (("-", "1.5", "none"), pl.Float64),
+        (("inf", "-Infinity"), pl.Float64),
+        (("NaN", "2"), pl.Int64),
+        (("NA", "2024-01-31"), pl.Date),
+        (("Ten", "10"), pl.String),
+        (("A1", "B2"), pl.String),
+        (("1e5", "2E-3"), pl.Float64),
+    ],
+)
+def test_words_and_what_looks_like_them(
+    tmp_path: Path, cells: tuple[str, ...], kind: type[pl.DataType]
+) -> None:
+    lines = ["x,z", *(f"{cell},1" for cell in cells * 3)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    source = open_source(str(tmp_path / "a.csv"), ReadOptions(header=True))
+    assert source.schema()["x"] == kind
+    assert source.read()["x"].dtype == kind
 
 
 def test_bundled_sets() -> None:

@@ -64,9 +64,8 @@ def fit(
     from depmax.cli.errors import OutputError
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
     from depmax.cli.reading import open_source
-    from depmax.cli.row_columns import mention_searched_rows
     from depmax.cli.streaming import can_stream, fit_streamed
-    from depmax.cli.table import ask, is_large
+    from depmax.cli.table import ask, is_large, mention_searched_rows
     from depmax.cli.writing import require_place
 
     known = find_method(method)
