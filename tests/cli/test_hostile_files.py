@@ -117,6 +117,18 @@ def test_nested_columns_are_told_from_the_schema(tmp_path: Path) -> None:
             source.read()
 
 
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_a_zero_byte_in_a_name_does_not_end_it(tmp_path: Path, suffix: str) -> None:
+    table = pa.table({"a\x08\x00b": [1, 2], "c": [3, 4]})
+    if suffix == "parquet":
+        parquet.write_table(table, tmp_path / "a.parquet")
+    else:
+        with pa.ipc.new_file(str(tmp_path / "a.arrow"), table.schema) as writer:
+            writer.write_table(table)
+    source = open_source(str(tmp_path / f"a.{suffix}"))
+    assert source.read().columns == list(source.schema()) == table.column_names
+
+
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
 def test_parquet_text_in_any_encoding(encoding: str, tmp_path: Path) -> None:
     table = pa.table({"s": [f"text {i}" for i in range(50)], "x": range(50)})
