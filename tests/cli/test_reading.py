@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -155,6 +156,28 @@ def test_words_and_what_looks_like_them(
     source = open_source(str(tmp_path / "a.csv"), ReadOptions(header=True))
     assert source.schema()["x"] == kind
     assert source.read()["x"].dtype == kind
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_changes_between_two_visits_is_refused(
+    tmp_path: Path, suffix: str, replaced: bool
+) -> None:
+    """Also if size and time of the file are as they were."""
+    path = tmp_path / f"a.{suffix}"
+    _write_plain(pl.DataFrame({"x": [1, 2, 3]}), tmp_path, "a", suffix)
+    source = open_source(str(path))
+    assert source.read()["x"].to_list() == [1, 2, 3]
+    before = path.stat()
+    time.sleep(0.02)
+    _write_plain(pl.DataFrame({"x": [1, 2, 4]}), tmp_path, "b" if replaced else "a", suffix)
+    if replaced:
+        os.replace(tmp_path / f"b.{suffix}", path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    for act in (source.read, lambda: list(source.batches(["x"], 2))):
+        with pytest.raises(DataError, match=path.name):
+            act()
 
 
 def test_bundled_sets() -> None:

@@ -150,7 +150,7 @@ def make_table(source: Source, request: Request) -> Table:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
-    read = [*_usable(features, targets, request.keep, notes), *beside.values()]
+    read = {*_usable(features, targets, request.keep, notes), *beside.values()}
     frame = _rows_of(source, [name for name in used if name in read], request, notes)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
@@ -208,7 +208,8 @@ def _usable(
         )
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
-    return [name for name in schema if name not in (*dates, *nested)]
+    unused = {*dates, *nested}
+    return [name for name in schema if name not in unused]
 
 
 def _split_target(
