@@ -270,7 +270,7 @@ def short_of(lines: Sequence[dict[str, Any]], method: str) -> list[str]:
 # --- page -----------------------------------------------------------------------------------------
 PAGE = """# Which columns matter: simulated tables
 
-`make recovery` (`benchmarks/recovery.py`) draws tables whose relevant columns are known, and asks
+`benchmarks/recovery.py` draws tables whose relevant columns are known, and asks
 every method for as many columns as are relevant. A cell is its recall: the mean share of the
 relevant columns among those that it names, over {seeds} tables of {rows} rows (in brackets: over so
 many). All columns are uniform on [0, 1], and the relevant ones are at random places. What was not
@@ -294,7 +294,7 @@ Mean CPU seconds of one selection, on one core:
 
 {seconds}
 
-    make recovery
+    make bench SCRIPTS=recovery
 """
 
 

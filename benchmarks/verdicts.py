@@ -270,7 +270,7 @@ of so many tables.
 
 What was expected on new data, with its 95 % interval, against what 4,000 other rows gave.
 
-    DEPMAX_DATA=... make verdicts
+    DEPMAX_DATA=... make bench SCRIPTS=verdicts
 """
 
 
