@@ -1,4 +1,4 @@
-"""How files are collected: without optional libraries, imported once, with ``--quick`` and ``--cov``."""
+"""How files are collected: without optional libraries, imported once; ``--quick``, ``--cov``."""
 
 from __future__ import annotations
 

@@ -104,12 +104,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--jobs", type=int, default=min(2, common.N_CORES), help="processes")
     parser.add_argument("--resume", action="store_true", help="keep settings of an earlier run")
-    options = parser.parse_args()
-    name = None if options.quick else "calibration"
+    options = common.parse(parser)
+    small = options.quick or options.smoke
+    name = None if small else "calibration"
     cells = common.Cells(name, options.jobs)
     if options.resume:
         cells = common.Cells.resumed("calibration", options.jobs)
-    run = Run(cells, 10 if options.quick else 1)
+    run = Run(cells, 1000 if options.smoke else 10 if options.quick else 1)
     results = {}
     for part in options.only:
         compute, show = PARTS[part]
@@ -121,7 +122,7 @@ def main() -> int:
     n_failed = sum(not each["passed"] for each in judged)
     if judged:
         print(f"\n{n_failed} of {len(judged)} settings miss their bar")
-    if options.quick:
+    if small:
         return 0
     earlier = common.load("calibration") or {}
     facts = common.facts("dcor", "hyppo")

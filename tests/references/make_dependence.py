@@ -1,7 +1,7 @@
 """Dependence measures of other libraries on the bundled real data, kept in files beside this one.
 
-``python tests/references/make_dependence.py`` needs the extra ``bench``; tests only read the files. Nothing
-of depmax takes part in the values but its data sets.
+``python tests/references/make_dependence.py`` needs the extra ``bench``; tests only read the
+files. Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations

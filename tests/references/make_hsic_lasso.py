@@ -1,7 +1,7 @@
 """Selections of pyHSICLasso on the bundled real data, kept in a file beside this one.
 
-``python tests/references/make_hsic_lasso.py`` needs the extra ``bench``; tests only read the file. Nothing of depmax
-takes part in the values but its data sets.
+``python tests/references/make_hsic_lasso.py`` needs the extra ``bench``; tests only read the file.
+Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations

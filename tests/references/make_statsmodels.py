@@ -1,7 +1,7 @@
 """Directions of statsmodels' SIR and PHD on the bundled real data, kept in a file beside this one.
 
-``python tests/references/make_statsmodels.py`` needs the extra ``bench``; tests only read the file. Nothing of depmax
-takes part in the values but its data sets.
+``python tests/references/make_statsmodels.py`` needs the extra ``bench``; tests only read the
+file. Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations
