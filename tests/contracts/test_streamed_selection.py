@@ -18,7 +18,7 @@ from depmax.data.chunks import Chunk
 from depmax.data.reading import aligned
 from depmax.data.stream import some_rows
 from depmax.dependence._nulls import streamed_test
-from depmax.dependence._nulls.counted_columns import Grid, look_at_columns
+from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap
 from depmax.selection._scores.registry import SCORES
@@ -161,7 +161,7 @@ def test_screening_of_sparse_rows() -> None:
 
 def test_screening_in_several_visits(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = screen(scan(COUNTED, TABLE["many"]))
-    monkeypatch.setattr("depmax.dependence._nulls.counted_columns.MOST_SUMS", 700)
+    monkeypatch.setattr("depmax.dependence._nulls.counted.MOST_SUMS", 700)
     _require_equal(screen(scan(COUNTED, TABLE["many"])), expected, 1e-12)
 
 

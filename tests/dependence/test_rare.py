@@ -13,8 +13,14 @@ from depmax import hsic, hsic_test, resolve, screen
 from depmax.data.sample import Sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
-from depmax.dependence._nulls.law import spread, u_centred
-from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
+from depmax.dependence._nulls.law import (
+    Levels,
+    counted_pvalue,
+    sequential_pvalue,
+    spread,
+    spread_of,
+    u_centred,
+)
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
 

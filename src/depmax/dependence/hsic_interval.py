@@ -11,8 +11,7 @@ from scipy import special
 
 from depmax._warnings import warn_caller
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.law import u_centred
-from depmax.dependence._nulls.rare import is_varied
+from depmax.dependence._nulls.law import is_varied, u_centred
 from depmax.dependence._terms import self_and_cross_terms
 from depmax.dependence.variance import (
     first_order_variance,

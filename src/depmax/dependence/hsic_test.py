@@ -19,7 +19,13 @@ from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
-from depmax.dependence._nulls.law import permutation_law
+from depmax.dependence._nulls.law import (
+    Levels,
+    counted_pvalue,
+    is_out_of_range,
+    permutation_law,
+    spread_of,
+)
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -27,7 +33,6 @@ from depmax.dependence._nulls.permutation import (
     permuted_statistics,
     slack_of,
 )
-from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of

@@ -25,8 +25,7 @@ from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
-from depmax.dependence._nulls.screened_columns import screen_columns
-from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.dependence._nulls.screening import ScreeningTarget, screen_columns
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
@@ -248,7 +247,7 @@ def _screen_streamed(
     n_jobs: int | None,
 ) -> Screening:
     """Columns of a table that is read a chunk at a time, as counted levels."""
-    from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
+    from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 
     recipe = _kernel_of_columns(kernel)
     inputs, target = aligned(X, y)

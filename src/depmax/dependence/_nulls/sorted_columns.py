@@ -12,8 +12,7 @@ from threading import Lock
 import numpy as np
 from scipy import special
 
-from depmax.dependence._nulls.law import LEADING, leading_eigenvalues, u_centred
-from depmax.dependence._nulls.rare import CHUNK
+from depmax.dependence._nulls.law import CHUNK, LEADING, leading_eigenvalues, u_centred
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
@@ -173,7 +172,7 @@ class SortedColumns:
 
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
-        from depmax.dependence._nulls._spectrum_loop import FIRST_LOOK, leading_of_places
+        from depmax.dependence._nulls._laplace_loop import FIRST_LOOK, leading_of_places
 
         places = evenly_spaced(self.values[0], SPECTRUM_POINTS)
         places = (places - places[0]) / self.widths[0]

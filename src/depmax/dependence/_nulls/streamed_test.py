@@ -10,9 +10,14 @@ from depmax._extras import make_frame
 from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample, sample_of_table, table_of_stream
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
-from depmax.dependence._nulls.law import SKEWNESS_ROWS, permutation_law, spread, spread_of_levels
-from depmax.dependence._nulls.rare import is_out_of_range
+from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+from depmax.dependence._nulls.law import (
+    SKEWNESS_ROWS,
+    is_out_of_range,
+    permutation_law,
+    spread,
+    spread_of_levels,
+)
 from depmax.dependence._terms import terms
 from depmax.dependence.independence_test import IndependenceTest
 from depmax.dependence.resolve import read_pair

@@ -19,8 +19,8 @@ import numpy as np
 from depmax.data.checks import require_samples
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, sample_of_matrix
+from depmax.dependence._nulls.law import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
-from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
