@@ -18,7 +18,6 @@ from depmax.dependence._nulls.law import (
     counted_pvalue,
     sequential_pvalue,
     spread,
-    spread_of,
     u_centred,
 )
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
@@ -112,7 +111,7 @@ def test_sums_over_levels_are_those_over_all_rows(
     side = Sample(kernel, rng.binomial(3, 0.1, size=(200, 2)).astype(float))
     whole = spread(side)
     monkeypatch.setattr(null, "SKEWNESS_ROWS", 100)
-    found = spread_of(side, Levels.of(side))
+    found = spread(side, levels=Levels.of(side))
     assert found.squares == pytest.approx(whole.squares, rel=1e-9)
     assert found.cubes == pytest.approx(whole.cubes, rel=1e-9)
     assert found.triangles == pytest.approx(whole.triangles, rel=1e-9)

@@ -20,6 +20,7 @@ from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
 from depmax.data.checks import require_finite_values
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
+from depmax.maps.incomplete_cholesky import factor_to
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,21 @@ def is_constant(side: Sample) -> bool:
     # ‖φ(x) - φ(x₀)‖² for every row x
     squares = diagonal + diagonal[0] - 2.0 * side.tile(slice(None), first)[:, 0]
     return bool((squares <= rounding * np.abs(diagonal).max()).all())
+
+
+def coordinates_to(
+    side: Sample, tol: float, n_components: int | None = None
+) -> tuple[np.ndarray, float]:
+    """Coordinates about their mean, exact where the kernel has them, and what they leave out.
+
+    That is at most ``tol`` of the trace of the kernel, unless ``n_components`` are reached first.
+    """
+    if side.is_narrow:
+        return side.centred_coordinates(), 0.0
+    partial = factor_to(side, tol, n_components)
+    factor = np.asarray(partial.factor, dtype=np.float64)
+    error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+    return factor - side.mean_of(factor), error
 
 
 def _dense(phi: Any) -> np.ndarray:

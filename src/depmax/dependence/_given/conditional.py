@@ -47,11 +47,11 @@ from depmax.dependence._nulls.law import (
     tail_weights,
 )
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
+from depmax.dependence._terms import coordinates_to
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels._parts import Choose
 from depmax.kernels.kernel import Kernel
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.
 FEW_VALUES = 20
@@ -190,12 +190,7 @@ def fit_of(x: GivenSide, y: GivenSide) -> GivenFit:
 
 def principal_coordinates(sample: Sample) -> np.ndarray:
     """Centred coordinates of a kernel, the largest first, to a small part of its variation."""
-    if sample.is_narrow:
-        phi = sample.centred_coordinates()
-    else:
-        phi = np.asarray(factor_to(sample, 0.1 * LEFT_OUT, 3 * MOST_COORDINATES).factor)
-        phi = np.asarray(phi - phi.mean(axis=0), dtype=np.float64)
-    return leading_coordinates(phi)
+    return leading_coordinates(coordinates_to(sample, 0.1 * LEFT_OUT, 3 * MOST_COORDINATES)[0])
 
 
 def leading_coordinates(phi: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     PermutationLaw,
     Spread,
-    is_out_of_range,
     leading_eigenvalues,
+    n_rare,
     permutation_law,
+    pvalue_of,
     pvalue_of_counts,
-    sequential_pvalue,
     spread_of_levels,
     spread_of_part,
     u_centred,
@@ -240,11 +240,6 @@ class CountedColumn:
         """Number of rows."""
         return int(self.counts.sum())
 
-    @property
-    def n_rare(self) -> int:
-        """Rows that do not have the most frequent value."""
-        return self.n_samples - int(self.counts.max())
-
     def evenly_spaced(self, size: int, *, spread: bool = False) -> np.ndarray:
         """At most ``size`` of the rows' values, evenly spaced by rank, the ends included.
 
@@ -342,16 +337,6 @@ class TargetLevels:
 
     psi: np.ndarray  # shape (n_levels, r)
     counts: np.ndarray
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    @property
-    def n_rare(self) -> int:
-        """Rows that do not have the most frequent value."""
-        return self.n_samples - int(self.counts.max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,8 +489,8 @@ class CountedScreening:
     def _pvalue(
         self, statistic: float, law: PermutationLaw, levels: LevelGram
     ) -> tuple[float, str]:
-        """From counts if both sides have two levels, from permutations if the law is off."""
-        column, target = levels.column, self.target.levels
+        """P-value of a column and how it was found."""
+        column, target, counted = levels.column, self.target.levels, None
         if target is not None and len(target.counts) == len(column.counts) == 2:
             ones_x, ones_y = int(column.counts[1]), int(target.counts[1])
             if min(ones_x, ones_y) <= MOST_COUNTED:
@@ -513,12 +498,10 @@ class CountedScreening:
                 step = target.psi[1] - target.psi[0]
                 left = column.psi[1] - ones_x * target.psi[0]
                 n_both = round(float(left @ step / (step @ step)))
-                return pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both), "counts"
-        known = None if target is None else column
-        if is_out_of_range(law, known, target, column.n_samples):
-            permuted = self._permuted(levels)
-            return sequential_pvalue(statistic, permuted, SLACK * law.scale), "permutation"
-        return law.sf(statistic), "gamma"
+                counted = pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both)
+        counts = column.counts, None if target is None else target.counts
+        permuted = partial(self._permuted, levels)
+        return pvalue_of(statistic, law, counts, column.n_samples, counted, permuted, SLACK)
 
     def _permuted(self, levels: LevelGram) -> Iterator[np.ndarray]:
         """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
@@ -561,7 +544,7 @@ def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generato
     column, pool = levels.column, target.pool
     m, n = column.n_samples, min(column.n_samples, len(pool))
     counts = column.counts
-    if column.n_rare > len(pool) or m <= len(pool):
+    if n_rare(counts) > len(pool) or m <= len(pool):
         codes = (
             rng.permutation(np.repeat(np.arange(len(counts)), counts))
             if m <= len(pool)

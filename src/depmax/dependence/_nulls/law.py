@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special, stats
@@ -203,9 +203,7 @@ def tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
     return tuple(chosen)
 
 
-def spread(
-    side: Sample, squares: float | None = None, levels: tuple[np.ndarray, np.ndarray] | None = None
-) -> Spread:
+def spread(side: Sample, squares: float | None = None, levels: Levels | None = None) -> Spread:
     """Spread of one side, its cubic sums from all rows or from ``SKEWNESS_ROWS`` of them.
 
     Parameters
@@ -213,12 +211,12 @@ def spread(
     side : Sample
     squares : float, optional
         Σ Ã² of all rows if the caller has it already.
-    levels : row of each level and number of its rows, optional
+    levels : Levels, optional
         If rows repeat: with more rows than ``SKEWNESS_ROWS`` and no more levels the sums over all
         rows are taken from these, so that no rare value is missed.
     """
-    if levels is not None and len(levels[0]) <= SKEWNESS_ROWS < side.n_samples:
-        return spread_of_levels(side.near_origin().take(levels[0]).gram(), levels[1])
+    if levels is not None and len(levels.first) <= SKEWNESS_ROWS < side.n_samples:
+        return spread_of_levels(side.near_origin().take(levels.first).gram(), levels.counts)
     m = side.n_samples
     rows = np.arange(m)
     if m > SKEWNESS_ROWS:
@@ -367,46 +365,32 @@ class Levels:
             return None
         return cls(codes.ravel(), counts, first)
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.codes)
 
-    @property
-    def n_rare(self) -> int:
-        """Rows that do not have the most frequent value."""
-        return self.n_samples - int(self.counts.max())
+def n_rare(counts: np.ndarray) -> int:
+    """Rows that do not have the most frequent value."""
+    return int(counts.sum() - counts.max())
 
 
-class Counted(Protocol):
-    """One side whose rows have been counted by their values."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-
-    @property
-    def n_rare(self) -> int:
-        """Rows that do not have the most frequent value."""
+#: Rows of every value of x and of y, where these are known.
+Counts = tuple[np.ndarray | None, np.ndarray | None]
 
 
-def spread_of(side: Sample, levels: Levels | None, squares: float | None = None) -> Spread:
-    """Spread of one side, from its levels where these are fewer than the rows it would take."""
-    return spread(side, squares, None if levels is None else (levels.first, levels.counts))
+def counts_of(x: Levels | None, y: Levels | None) -> Counts:
+    """Rows of every level of both sides."""
+    return None if x is None else x.counts, None if y is None else y.counts
 
 
-def is_out_of_range(
-    law: PermutationLaw, x: Counted | None, y: Counted | None, n_samples: int
-) -> bool:
+def is_out_of_range(law: PermutationLaw, counts: Counts, n_samples: int) -> bool:
     """Whether the rows must be permuted, since the law is not close to that of permutations."""
     if law.scale == 0.0:
         return False
     if law.skewness > SKEWEST or n_samples < FEWEST_ROWS or law.n_shared < SHARED:
         return True
+    x, y = counts
     if x is None or y is None:
         return False
-    m = n_samples
-    return max(x.n_rare, y.n_rare) <= m / 2 and x.n_rare * y.n_rare < EXPECTED * m
+    rare_x, rare_y = n_rare(x), n_rare(y)
+    return max(rare_x, rare_y) <= n_samples / 2 and rare_x * rare_y < EXPECTED * n_samples
 
 
 def counted_pvalue(x: Levels | None, y: Levels | None) -> float | None:
@@ -452,6 +436,34 @@ def sequential_pvalue(
         if done == most:
             break
     return (1 + reached) / (1 + done)
+
+
+def pvalue_of(
+    statistic: float,
+    law: PermutationLaw,
+    counts: Counts,
+    n_samples: int,
+    counted: float | None,
+    permuted: Callable[[], Iterable[np.ndarray]],
+    slack: float,
+) -> tuple[float, str]:
+    """P-value of HSIC₁ of one column and how it was found: counted, from permutations, by the law.
+
+    Parameters
+    ----------
+    statistic : float
+    law : PermutationLaw
+    counts : Counts
+    n_samples : int
+    counted : exact p-value, where both sides have two values
+    permuted : values under permutations, in chunks
+    slack : standard deviations within which two of them are ties
+    """
+    if counted is not None:
+        return counted, "counts"
+    if is_out_of_range(law, counts, n_samples):
+        return sequential_pvalue(statistic, permuted(), slack * law.scale), "permutation"
+    return law.sf(statistic), "gamma"
 
 
 def is_varied(side: Sample, name: str) -> bool:

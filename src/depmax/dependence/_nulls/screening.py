@@ -29,12 +29,14 @@ from depmax.dependence._nulls.law import (
     Levels,
     Spread,
     counted_pvalue,
+    counts_of,
     gamma_sf,
-    is_out_of_range,
+    n_rare,
     permutation_law,
+    pvalue_of,
     pvalue_of_counts,
     sequential_pvalue,
-    spread_of,
+    spread,
     third_moment,
 )
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
@@ -42,16 +44,14 @@ from depmax.dependence._nulls.sorted_columns import (
     Drawn,
     SortedColumns,
     TargetCoordinates,
-    effects_of,
     heaviest_sf,
 )
-from depmax.dependence._terms import terms
+from depmax.dependence._terms import coordinates_to, terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import effect_of, shares_of_rows
+from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.
@@ -106,13 +106,7 @@ class ScreeningTarget:
         plan: Plan | None = None,
     ) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
-        error = 0.0
-        if side.is_narrow:
-            exact = side.centred_coordinates()
-        else:
-            factor = factor_to(side, tol)
-            exact = np.asarray(factor.factor)
-            error = float(factor.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+        exact, error = coordinates_to(side, tol)
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan)
 
@@ -125,7 +119,7 @@ class ScreeningTarget:
     def spread(self) -> Spread:
         """That of the target's U-centred kernel matrix."""
         squares = float(self.own_shares.sum()) if self.levels is None else None
-        return spread_of(self.side, self.levels, squares)
+        return spread(self.side, squares, self.levels)
 
     @property
     def own_shares(self) -> np.ndarray:
@@ -144,6 +138,11 @@ class ScreeningTarget:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.coordinates.squares)
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of independent units of rows."""
+        return self.n_samples if self.plan is None else len(np.unique(self.plan.units))
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
@@ -177,7 +176,10 @@ class ScreeningTarget:
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
         pvalues, hints = self._pvalues(block, sums, statistic, columns, full)
-        effects = effects_of(sums, float(self.own_shares.sum()), m, units)
+        own_x = np.where(sums["n_rare"] > 1, sums["squares"], 0.0)  # Ã = 0 if one row alone differs
+        effects = effects_of(
+            sums["cross"], own_x, float(self.own_shares.sum()), sums["influence"], m, self.n_units
+        )
         return np.column_stack(
             [
                 np.where(constant, 0.0, scores),
@@ -215,8 +217,9 @@ class ScreeningTarget:
         counted = varies & (y is not None and len(y.counts) == 2) & (sums["n_levels"] == 2)
         permute = (skewness > SKEWEST) | (m < FEWEST_ROWS) | (min(of_y.n_carrying, m) < SHARED)
         if y is not None:
-            rare = (np.maximum(sums["n_rare"], y.n_rare) <= m / 2) & varies
-            permute |= rare & (sums["n_rare"] * y.n_rare < EXPECTED * m)
+            rare_y = n_rare(y.counts)
+            rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
+            permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
         if self.plan is not None:
             counted, permute = np.zeros_like(varies), varies
@@ -241,8 +244,8 @@ class ScreeningTarget:
             squares, cubes, triangles = (
                 float(sums[name][j]) for name in ("squares", "cubes", "triangles")
             )
-            spread = Spread(squares, cubes, triangles, block.column(j).leading())
-            pvalues[j] = permutation_law(spread, of_y, m).sf(float(statistic[j]))
+            of_x = Spread(squares, cubes, triangles, block.column(j).leading())
+            pvalues[j] = permutation_law(of_x, of_y, m).sf(float(statistic[j]))
         return pvalues, hints
 
     def _permuted(
@@ -273,27 +276,24 @@ class ScreeningTarget:
         statistic = terms(side, self.side, unbiased=True).hsic()
         score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         levels = Levels.of(side)
-        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
+        law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
         if self.plan is not None:
             linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
             observed = terms(part, linear, unbiased=True).hsic()
             chunks = permutation_chunks(part, linear, self.plan)
             pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
-            counts = counted_pvalue(levels, self.levels)
-            if counts is not None:
-                pvalue = counts
-            elif is_out_of_range(law, levels, self.levels, len(rows)):
-                permuted, slack = permutation_chunks(side, self.side), slack_of(side, self.side)
-                pvalue = sequential_pvalue(statistic, permuted, slack * law.scale)
-            else:
-                pvalue = law.sf(statistic)
-        units = None if self.plan is None else self.plan.units
-        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
-        found = effect_of(*shares, units)
-        width = float(getattr(kernel, "bandwidth", np.nan))
+            counts = counts_of(levels, self.levels)
+            counted = counted_pvalue(levels, self.levels)
+            permuted = partial(permutation_chunks, side, self.side)
+            slack = slack_of(side, self.side)
+            pvalue, _ = pvalue_of(statistic, law, counts, len(rows), counted, permuted, slack)
         pvalue = min(1.0, choice.n_candidates * pvalue)
-        return score, pvalue, width, found.share, found.low, found.high
+        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
+        cross, own_x, own_y = (each.sum() for each in shares)
+        influence = influence_of(*shares, None if self.plan is None else self.plan.units)
+        effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
+        return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
 
     def of_gapped(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool

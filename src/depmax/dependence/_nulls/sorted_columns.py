@@ -232,30 +232,6 @@ def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:
     return ordered if m <= size else ordered[..., np.arange(size) * (m - 1) // (size - 1)]
 
 
-def effects_of(
-    sums: dict[str, np.ndarray], own_y: float, m: int, units: np.ndarray | None
-) -> np.ndarray:
-    """Effects and the ends of their intervals, as ``variance.effect_of`` has them, (3, n_columns).
-
-    ``own_y`` is Σ B̃², ``units`` says which independent unit a row belongs to.
-    """
-    n = m if units is None else len(np.unique(units))
-    both = np.sqrt(np.maximum(sums["squares"], 0.0)) * math.sqrt(max(own_y, 0.0))
-    varies = (both > 0.0) & (sums["n_rare"] > 1)  # where one row alone differs, Ã = 0
-    share = np.divide(sums["cross"], both, out=np.zeros_like(both), where=varies)
-    if n < 4:  # as few units as this show nothing
-        low, high = np.zeros_like(share), np.ones_like(share)
-    else:
-        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
-        left = 2.0 / (n * (n - 3))  # variance under independence
-        spread = factor**2 * sums["influence"] / n / (n - 1) + left
-        root = np.sqrt(np.maximum(share, math.sqrt(left)))
-        half = float(special.stdtrit(n - 1, 0.975)) * np.sqrt(spread) / (2.0 * root)
-        low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
-        low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
-    return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
-
-
 def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
     """Tails beyond z > 0 of w(x² - 1) + R, x and R normal, with variance 1: the longest there are.
 

@@ -42,7 +42,7 @@ def law_of_stream(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> 
     else:
         of_y = spread(y, m * (m - 3) * terms(y, y, unbiased=True).hsic())
     law = permutation_law(spread(x, own_x), of_y, n_samples=m)
-    if is_out_of_range(law, None, None, m):
+    if is_out_of_range(law, (None, None), m):
         return None
     statistic = terms(x, y, unbiased=True).hsic()
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)

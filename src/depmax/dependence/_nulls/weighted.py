@@ -22,11 +22,10 @@ from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
-from depmax.dependence._terms import Terms, terms
+from depmax.dependence._terms import Terms, coordinates_to, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels._parts import Choose
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: What counts as a tie, relative to the statistic.
 TIE = 1e-9
@@ -59,7 +58,7 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
     Such as ``class_weight="balanced"`` gives, or a survey that oversamples cases.
     """
     levels = Levels.of(y)
-    if levels is None or 2 * len(levels.counts) > levels.n_samples:
+    if levels is None or 2 * len(levels.counts) > len(levels.codes):
         return False
     return weight.min() < weight.max() and bool(
         (weight == weight[levels.first][levels.codes]).all()
@@ -91,11 +90,11 @@ class WeighedTarget:
     def of(cls, side: Sample, plain: Sample, tol: float) -> WeighedTarget:
         """A target with weights, and the same without."""
         assert side.weight is not None
-        coordinates, error = _coordinates(side, tol)
+        coordinates, error = coordinates_to(side, tol)
         if are_of_classes(plain, side.weight):
             weighted = (side.weight / side.weight.mean())[:, np.newaxis] * coordinates
             return cls(coordinates, weighted, side.weight, np.ones_like(side.weight), error)
-        permuted, _ = _coordinates(plain, tol)
+        permuted, _ = coordinates_to(plain, tol)
         return cls(coordinates, permuted, side.weight, side.weight, error)
 
     @property
@@ -208,13 +207,3 @@ def median_gap_of(column: np.ndarray, weight: np.ndarray) -> float:
     ranks = np.arange(size) * (count - 1) // max(1, size - 1)
     places = np.minimum(np.searchsorted(reached, ranks, side="right"), len(column) - 1)
     return float(median_gap(np.ascontiguousarray(column[order[places]], dtype=np.float64)))
-
-
-def _coordinates(side: Sample, tol: float) -> tuple[np.ndarray, float]:
-    """Coordinates about the mean, exact where the kernel has them, and what is left out."""
-    if side.is_narrow:
-        return side.centred_coordinates(), 0.0
-    partial = factor_to(side, tol)
-    factor = np.asarray(partial.factor)
-    error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
-    return factor - side.mean_of(factor), error
