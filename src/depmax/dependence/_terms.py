@@ -41,11 +41,15 @@ class Terms:
         """HSIC₁ from terms without diagonals, HSIC₀ from terms with them."""
         m = self.n_samples
         if self.zero_diagonal:
-            total = self.inner + self.outer / ((m - 1) * (m - 2)) - 2 * self.middle / (m - 2)
-            value = total / (m * (m - 3))
+            value = unbiased_hsic(m, self.inner, self.middle, self.outer)
         else:
             value = (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
         return float(require_finite_values(value))
+
+
+def unbiased_hsic(m: float, inner: Any, middle: Any, outer: Any) -> Any:
+    """HSIC₁ from terms without diagonals, of one pair of matrices or of many."""
+    return (inner + outer / ((m - 1) * (m - 2)) - 2 * middle / (m - 2)) / (m * (m - 3))
 
 
 def is_constant(side: Sample) -> bool:

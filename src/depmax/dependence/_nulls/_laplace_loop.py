@@ -330,62 +330,49 @@ def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the ty
         found[13] = sum_squares
 
 
-@compiled("void(float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])")
-def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
+@compiled(
+    "void(float64[::1], float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])",
+    fastmath={"reassoc", "contract"},
+)
+def exchanged_sums(decays, weights, psi, orders, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Sums of K̃ with a target in several orders of its rows, which are centred anew.
 
-    ``orders`` has a row of places, in sorted order of x, for each; so has ``out``, which receives
-    Σ ψᵀK̃ψ, Σ_i (K̃1)_i ‖ψ_i‖² and Σ ‖ψ_i‖².
+    ``weights`` are those of the column's rows, in sorted order. ``orders`` has a row of places, in
+    sorted order of x, for each; so has ``out``, which receives Σ w ψᵀK̃ψ w, Σ w_i (K̃w)_i ‖ψ_i‖²,
+    Σ w ‖ψ_i‖², Σ w² ‖ψ_i‖² and wᵀK̃w, Ψ about its weighted mean.
     """
     m, rank = len(decays), psi.shape[1]
     mean, carried, row, last = np.empty((4, rank))
+    whole = weights.sum()
     for k in range(len(orders)):
         mean[:] = 0.0
         for i in range(m):
             for a in range(rank):
-                mean[a] += psi[orders[k, i], a]
-        mean /= m
+                mean[a] += weights[i] * psi[orders[k, i], a]
+        mean /= whole
         carried[:] = 0.0
         last[:] = 0.0
-        ones, weighted, inner, middle, total, before = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        ones, weighted, inner, middle, total, own, pairs = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        weight_before, before = 0.0, 0.0
         for i in range(m):
-            decay, square = decays[i], 0.0  # the first decay is 0
+            decay, weight, square = decays[i], weights[i], 0.0  # the first decay is 0
             for a in range(rank):
-                row[a] = psi[orders[k, i], a] - mean[a]
-                square += row[a] * row[a]
+                value = psi[orders[k, i], a] - mean[a]
+                square += value * value
+                row[a] = weight * value
                 carried[a] = decay * (carried[a] + last[a])
                 inner += row[a] * carried[a]
                 last[a] = row[a]
-            ones = decay * (ones + 1.0)
+            square *= weight
+            ones = decay * (ones + weight_before)
             weighted = decay * (weighted + before)
-            middle += square * ones + weighted
+            middle += square * ones + weight * weighted
             total += square
-            before = square
+            own += weight * square
+            pairs += weight * ones
+            weight_before, before = weight, square
         out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
-
-
-@compiled(
-    "float64(float64[::1], float64[:, ::1], float64[::1], float64[::1])",
-    fastmath={"reassoc", "contract"},
-)
-def weighted_sums(decays, psi, w, images):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Σ ψᵀK̃ψ in the sorted order of a column, and K̃w into ``images``."""
-    m, rank = psi.shape
-    carried, weighted, inner = np.zeros(rank), 0.0, 0.0
-    for i in range(m):
-        decay = decays[i]
-        weighted *= decay
-        images[i] = weighted
-        weighted += w[i]
-        for a in range(rank):
-            value, before = psi[i, a], carried[a] * decay
-            inner += value * before
-            carried[a] = before + value
-    weighted = 0.0
-    for i in range(m - 2, -1, -1):
-        weighted = decays[i + 1] * (weighted + w[i + 1])
-        images[i] += weighted
-    return 2.0 * inner
+        out[k, 3], out[k, 4] = own, 2.0 * pairs
 
 
 #: Steps of the iteration for leading eigenvalues: the first look, between looks, and at most; and

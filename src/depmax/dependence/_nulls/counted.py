@@ -39,7 +39,7 @@ from depmax.dependence._nulls.law import (
     u_centred,
 )
 from depmax.dependence._nulls.permutation import SLACK
-from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS
+from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
 from depmax.dependence._terms import Terms
 from depmax.kernels.kernel import Kernel
 
@@ -52,52 +52,41 @@ MOST_SUMS = 2**21
 
 
 @dataclass(frozen=True)
-class ColumnValues:
-    """What a first visit tells about one column."""
-
-    low: float
-    high: float
-    distinct: np.ndarray | None  # sorted; None if there are more than ``MOST_LEVELS``
-
-    def __add__(self, other: ColumnValues) -> ColumnValues:
-        distinct = None
-        if self.distinct is not None and other.distinct is not None:
-            distinct = _few(np.concatenate([self.distinct, other.distinct]))
-        return ColumnValues(min(self.low, other.low), max(self.high, other.high), distinct)
-
-    def with_rows(self, values: np.ndarray) -> ColumnValues:
-        """With more rows; different values are looked for only while they are few."""
-        distinct = None
-        if self.distinct is not None:
-            distinct = _few(np.concatenate([self.distinct, values]))
-        low, high = float(values.min()), float(values.max())
-        return ColumnValues(min(self.low, low), max(self.high, high), distinct)
-
-
-@dataclass(frozen=True)
 class TableValues:
     """What a first visit tells about all columns."""
 
-    columns: tuple[ColumnValues, ...]
+    low: np.ndarray
+    high: np.ndarray
+    distinct: tuple[np.ndarray | None, ...]  # sorted; None if there are more than ``MOST_LEVELS``
 
     def __add__(self, other: TableValues) -> TableValues:
-        pairs = zip(self.columns, other.columns, strict=True)
-        return TableValues(tuple(left + right for left, right in pairs))
+        return self.with_values(other.low, other.high, other.distinct)
+
+    def with_values(
+        self, low: np.ndarray, high: np.ndarray, values: Sequence[np.ndarray | None]
+    ) -> TableValues:
+        """With more values; different ones are looked for only while they are few."""
+        distinct = tuple(
+            None if known is None or more is None else _few(np.concatenate([known, more]))
+            for known, more in zip(self.distinct, values, strict=True)
+        )
+        return TableValues(np.minimum(self.low, low), np.maximum(self.high, high), distinct)
 
     @property
     def constant(self) -> np.ndarray:
         """Which columns have one value only."""
-        return np.array([column.low == column.high for column in self.columns])
+        return np.asarray(self.low == self.high)
 
 
 def look_at_columns(blocks: Iterator[Chunk]) -> TableValues | None:
     """Smallest, largest and, where they are few, all different values of every column."""
-    found: list[ColumnValues] = []
+    found: TableValues | None = None
     for block in blocks:
         x = dense_columns(block.x)
-        before = found or [ColumnValues(np.inf, -np.inf, np.empty(0))] * len(x)
-        found = [known.with_rows(column) for known, column in zip(before, x, strict=True)]
-    return TableValues(tuple(found)) if found else None
+        nothing = np.full(len(x), np.inf)
+        found = found or TableValues(nothing, -nothing, (np.empty(0),) * len(x))
+        found = found.with_values(x.min(axis=1), x.max(axis=1), tuple(x))
+    return found
 
 
 def _few(values: np.ndarray) -> np.ndarray | None:
@@ -125,23 +114,25 @@ class Grid:
     spike: float | None = None  # a value with the last level for itself
 
     @classmethod
-    def of(cls, column: ColumnValues, sample: np.ndarray) -> Grid:
+    def of(cls, values: TableValues, position: int, sample: np.ndarray) -> Grid:
         """The values themselves, or a grid that is even in asinh of the distance to the median.
 
         The scale is the quartiles' distance from the median, read off a sample of the column.
         """
-        if column.distinct is not None:
-            return cls(column.distinct, count=len(column.distinct))
+        distinct = values.distinct[position]
+        low, high = float(values.low[position]), float(values.high[position])
+        if distinct is not None:
+            return cls(distinct, count=len(distinct))
         middle = float(np.median(sample))
         scale = float(np.median(np.abs(sample - middle)))
         if scale == 0.0:  # more than half of the rows are equal
             away = np.abs(sample - middle)
-            scale = float(away[away > 0].mean()) if away.any() else column.high - column.low
-        ends = np.arcsinh((np.array([column.low, column.high]) - middle) / scale)
+            scale = float(away[away > 0].mean()) if away.any() else high - low
+        ends = np.arcsinh((np.array([low, high]) - middle) / scale)
         step = float(ends[1] - ends[0]) / (MOST_LEVELS - 1)
-        values, counts = np.unique(sample, return_counts=True)
+        seen, counts = np.unique(sample, return_counts=True)
         common = int(np.argmax(counts))
-        spike = float(values[common]) if counts[common] >= SPIKE * len(sample) else None
+        spike = float(seen[common]) if counts[common] >= SPIKE * len(sample) else None
         return cls(None, middle, scale, float(ends[0]), step, MOST_LEVELS, spike)
 
     @property
@@ -245,12 +236,10 @@ class CountedColumn:
 
         With ``spread`` rows that were rounded to one level count as spread evenly over it.
         """
-        m = self.n_samples
-        ranks = np.arange(m) if m <= size else np.arange(size) * (m - 1) // (size - 1)
-        reached = np.cumsum(self.counts)
-        levels = np.searchsorted(reached, ranks, side="right")
+        levels, ranks = places_by_rank(self.counts, size)
         if self.edges is None or not spread:
             return self.values[levels]
+        reached = np.cumsum(self.counts)
         share = (reached[levels] - ranks - 0.5) / self.counts[levels]
         low, high = self.edges[levels].T
         return np.sort(high - share * (high - low))
@@ -303,15 +292,6 @@ class LevelGram:
             -float(rows @ counts) * float(squares.sum()),
             zero_diagonal=True,
         ).hsic()
-
-    @cached_property
-    def square_rows(self) -> np.ndarray:
-        """(Ã ∘ Ã)1 of a row of every level."""
-        counts, m, diagonal = self.column.counts, self.column.n_samples, np.diag(self.gram)
-        u = (self.gram @ counts - diagonal) / (m - 2)
-        centred = self.gram - u[:, np.newaxis] - u[np.newaxis, :] + (counts @ u) / (m - 1)
-        rows: np.ndarray = centred**2 @ counts - np.diag(centred) ** 2
-        return rows
 
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
@@ -436,9 +416,8 @@ class CountedScreening:
         self.rows, self.target = rows, target
         self.stream = rows.stream
         self.values: TableValues = self.stream.total(look_at_columns)
-        sample = dense_columns(rows.sample())
-        columns = zip(self.values.columns, sample, strict=True)
-        self.grids = [Grid.of(values, some) for values, some in columns]
+        sample = enumerate(dense_columns(rows.sample()))
+        self.grids = [Grid.of(self.values, position, some) for position, some in sample]
         self.columns: list[CountedColumn] = []
         width = target.psi.shape[1]
         for batch in batches(self.grids, width):
@@ -481,7 +460,7 @@ class CountedScreening:
         law = permutation_law(spread, self.spread, column.n_samples)
         pvalue, method = self._pvalue(statistic, law, levels)
         m = column.n_samples
-        both = float(column.counts @ levels.square_rows) / (m * (m - 3)), self.own_y
+        both = spread.squares / (m * (m - 3)), self.own_y
         effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
         biased = levels.hsic(column.psi, column.squares, unbiased=False)
         return ColumnScore(statistic, biased, pvalue, bandwidth, min(1.0, max(0.0, effect)), method)

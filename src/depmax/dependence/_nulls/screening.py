@@ -228,7 +228,7 @@ class ScreeningTarget:
             pvalues[j] = pvalue_of_counts(m, *ones)
         most = MOST_PERMUTATIONS if full else FIRST_PERMUTATIONS
         for j in np.flatnonzero(permute).tolist():
-            observed, permuted = self._permuted(block.column(j), sums["total"][j], columns[j])
+            observed, permuted = self._permuted(block.column(j), columns[j])
             observed = float(statistic[j]) if observed is None else observed
             pvalues[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
             if not full and pvalues[j] < ENOUGH / most:  # three standard errors below it
@@ -249,19 +249,19 @@ class ScreeningTarget:
         return pvalues, hints
 
     def _permuted(
-        self, one: SortedColumns, total: float, column: np.ndarray
+        self, one: SortedColumns, column: np.ndarray
     ) -> tuple[float | None, Iterator[np.ndarray]]:
         """HSIC₁ of permutations, and as observed if that is of some rows only."""
         if self.plan is None:
-            return None, one.permuted(self.coordinates, total)
+            return None, one.permuted(self.coordinates)
         target, orders = self.exchanged
         part = SortedColumns.of(column[np.newaxis, self.plan.rows], one.widths)
         sums = part.sums(target)
-        total, trace = float(sums["total"][0]), float(target.squares.sum())
-        observed = target.hsic(sums["inner"], sums["middle"], total * trace)
+        trace = float(target.squares.sum())
+        observed = target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         if sums["constant"][0]:
             return 0.0, iter([np.zeros(MOST_PERMUTATIONS)])
-        return float(observed[0]), part.in_orders(target, total, orders)
+        return float(observed[0]), part.in_orders(target, orders)
 
     # --- one column -------------------------------------------------------------------------------
     def alone(
