@@ -24,8 +24,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from depmax._warnings import warn_caller
-from depmax.data.checks import require_finite_values
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_finite_values
 
 
 def mixture_sf(value: float, weights: np.ndarray, variance: float, third: float) -> float:

@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax._threads import map_threads, one_blas_thread, slices
-from depmax.data.checks import MINIMUM, Missing, has_missing, require_finite_values
-from depmax.data.columns import Categories
-from depmax.data.sample import Sample
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import MINIMUM, Sample, require_finite_values
+from depmax.data.table import has_missing
 from depmax.dependence._nulls.law import (
     ENOUGH,
     EXPECTED,
