@@ -101,7 +101,7 @@ def _to_levels(X: np.ndarray) -> np.ndarray:
     rows = X[np.random.default_rng(0).choice(len(X), 1000, replace=False)]
     rounded = np.empty_like(X)
     for number, column in enumerate(X.T):
-        codes = Grid.of(values.columns[number], rows[:, number]).codes(column)
+        codes = Grid.of(values, number, rows[:, number]).codes(column)
         rounded[:, number] = (np.bincount(codes, column) / np.maximum(np.bincount(codes), 1))[codes]
     return rounded
 
