@@ -13,7 +13,6 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
 from depmax.data.columns import Missing
 from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples
-from depmax.data.scales import warn_of_scales
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import (
     has_missing,
@@ -21,6 +20,7 @@ from depmax.data.table import (
     numbered_columns,
     refuse_missing,
     require_equal_length,
+    warn_of_scales,
 )
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
