@@ -241,7 +241,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=common.sized(100_000, 2000))
     parser.add_argument("--map-rows", type=int, default=common.sized(50_000, 2000))
-    parser.add_argument("--features", type=int, default=common.sized(50, 5), help="features of SMA and SMC")
+    parser.add_argument(
+        "--features", type=int, default=common.sized(50, 5), help="features of SMA and SMC"
+    )
     parser.add_argument(
         "--parts", nargs="+", choices=list(SHOW), default=list(SHOW), help="the others are kept"
     )

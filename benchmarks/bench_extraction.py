@@ -193,7 +193,9 @@ def main() -> None:
     """Measure, print and store."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["kernel", "memory", "pls", "wide", "rows"])
-    parser.add_argument("--sizes", type=int, nargs="+", default=common.sized([2000, 5000, 10_000], [300]))
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=common.sized([2000, 5000, 10_000], [300])
+    )
     parser.add_argument("--rows", type=int, default=common.sized(1_000_000, 8000))
     arguments = common.parse(parser)
     parts: dict[str, Callable[[], tuple[dict[str, Any], dict[str, Any]]]] = {

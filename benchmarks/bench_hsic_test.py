@@ -24,7 +24,7 @@ from joblib import parallel_config
 
 from depmax import hsic, hsic_test
 from depmax.kernels import Distance, Gaussian
-from depmax.kernels.bandwidth import median_distance
+from depmax.kernels.distances import median_distance
 
 common.require("dcor", "hyppo")
 import dcor  # noqa: E402

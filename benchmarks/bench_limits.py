@@ -226,7 +226,9 @@ def _peak() -> int:
 # --- all of them ----------------------------------------------------------------------------------
 def run(chosen: dict[str, Call], sizes: list[int], options: argparse.Namespace) -> None:
     """Measure what has no result yet, few rows and quick entries first; keep each at once."""
-    results: dict[str, Any] = {} if common.SMOKE else (common.load("limits") or {}).get("results", {})
+    results: dict[str, Any] = (
+        {} if common.SMOKE else (common.load("limits") or {}).get("results", {})
+    )
     for name in options.again:
         results.pop(name, None)
     for count in sizes:

@@ -37,7 +37,9 @@ def epoch_seconds(m: int, d: int, batch: int, repeats: int = 12) -> tuple[float,
         return time.perf_counter() - start
 
     # In turns, so that both meet the same load
-    found = np.array([[[seconds(m, n) for n in (1, 11)] for m in models] for _ in range(sized(repeats, 1))])
+    found = np.array(
+        [[[seconds(m, n) for n in (1, 11)] for m in models] for _ in range(sized(repeats, 1))]
+    )
     ours, plain = np.diff(found.min(axis=0), axis=1)[:, 0] / 10
     return float(ours), float(plain)
 

@@ -44,7 +44,7 @@ class Run:
 
     def draws(self, count: int) -> int:
         """So many draws in a whole run."""
-        return max(2, count // self.shrink)
+        return min(count, max(20, count // self.shrink))
 
 
 #: What each part computes, and its table.
@@ -99,9 +99,10 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
 
 
 def main() -> int:
+    parts = common.sized(list(PARTS), ["permutation", "discoveries", "joint"])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the draws, nothing saved")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=parts, metavar="PART")
     parser.add_argument("--jobs", type=int, default=min(2, common.N_CORES), help="processes")
     parser.add_argument("--resume", action="store_true", help="keep settings of an earlier run")
     options = common.parse(parser)

@@ -31,7 +31,7 @@ N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 LIBRARIES = ("depmax", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
-# --- whole runs and smoke runs ---------------------------------------------------------------------
+# --- whole runs and smoke runs --------------------------------------------------------------------
 #: Whether this run only shows that the script works.
 SMOKE = "--smoke" in sys.argv[1:]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import common
 import matplotlib
 import numpy as np
+from _external import load_external
 
 from depmax import SMC
-from depmax.datasets import load_external
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -60,7 +60,9 @@ def curves(name: str, n_features: int, n_rows: int | None) -> dict[str, np.ndarr
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--features", type=int, default=common.sized(32, 4))
-    parser.add_argument("--rows", type=int, default=common.sized(None, 600), help="only the first rows")
+    parser.add_argument(
+        "--rows", type=int, default=common.sized(None, 600), help="only the first rows"
+    )
     parser.add_argument("--picture", type=Path, default=PICTURE)
     options = common.parse(parser)
     common.require_data()

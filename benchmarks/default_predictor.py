@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import common
 import numpy as np
+from _external import load_external
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -21,7 +22,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from depmax.datasets import load_external
 from depmax.evaluation.comparison.judges import KERNEL_MACHINE_ROWS, read_judge
 from depmax.evaluation.comparison.problem import read_problem
 
@@ -92,7 +92,9 @@ def main() -> None:
     common.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
     common.require_data()
     lines = []
-    for half, names in common.sized((("chosen on", CHOSEN), ("reported", REPORTED)), (("chosen on", CHOSEN[:1]),)):
+    for half, names in common.sized(
+        (("chosen on", CHOSEN), ("reported", REPORTED)), (("chosen on", CHOSEN[:1]),)
+    ):
         for rare in (False, True):
             found = [scores(name, rare=rare) for name in names]
             kind = "rarest class thinned" if rare else "as it is"

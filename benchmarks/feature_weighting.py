@@ -24,7 +24,6 @@ from common import RESULTS, SMOKE, parse, require_data
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import euclidean_distances
 
-
 FILE = RESULTS / "feature_weighting.csv"
 #: The first four belong to the tuning half of the shoot-out, the others to the report half.
 SETS = (
