@@ -15,7 +15,7 @@ from sklearn.base import clone
 import depmax
 from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.chunks import Chunk
-from depmax.data.reading import aligned
+from depmax.data.sample import aligned
 from depmax.data.stream import some_rows
 from depmax.dependence._nulls import streamed_test
 from depmax.dependence._nulls.counted_columns import Grid, look_at_columns

@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils import _safe_indexing
 
 from depmax import Shifts, WholeGroups, WithinGroups, hsic, hsic_test, screen, screen_pairs
-from depmax.data.reading import read_sample, read_target_sample
+from depmax.data.sample import read_sample, read_target_sample
 from depmax.dependence._nulls import sorted_columns
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.exchange import as_exchange, plan_of

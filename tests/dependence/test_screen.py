@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from depmax import hsic, screen
-from depmax.data.reading import read_target_sample
+from depmax.data.sample import read_target_sample
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Laplace, Linear

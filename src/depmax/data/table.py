@@ -13,6 +13,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -20,19 +21,36 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from depmax._arrays import object_array
-from depmax.data.checks import Missing, require_finite
-from depmax.data.chunks import Scan
+from depmax._text import counted
+from depmax._warnings import warn_caller
+from depmax.data.chunks import RowsInChunks, Scan
 from depmax.data.columns import (
     Categories,
     ColumnFacts,
     Columns,
+    Missing,
     array_of,
     column_names,
     in_narwhals,
     is_frame,
 )
-from depmax.data.stream import StreamRows
+from depmax.kernels.kernel import object_array
+
+#: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
+#: columns, is finite in float64.
+LARGEST = 1e35
+
+
+#: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
+LARGEST_SINGLE = 1e8
+
+
+#: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
+SMALLEST = 1e-75
+
+
+#: Rows that spreads and bandwidths are read off; more are sampled with a fixed seed.
+SAMPLE_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -94,7 +112,7 @@ def is_dask(X: Any) -> bool:
 
 def is_streamed(X: Any) -> bool:
     """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
-    return isinstance(X, Scan | StreamRows) or is_dask(X)
+    return isinstance(X, Scan | RowsInChunks) or is_dask(X)
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
@@ -317,3 +335,163 @@ def _read_vectors(
     _check_feature_names(estimator, X, reset=not is_new)
     _check_n_features(estimator, table.values, reset=not is_new)
     return table
+
+
+# --- finite numbers, and columns that vary --------------------------------------------------------
+def require_finite(
+    values: Any,
+    names: Sequence[str] | None,
+    name: str,
+    missing: Missing = "refuse",
+    *,
+    is_part: bool = False,
+) -> Any:
+    """The values, in a precision in which their products do not overflow.
+
+    NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
+    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
+    are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
+    NaN is allowed where cells may be missing, except in sparse matrices.
+    """
+    data = values.data if sparse.issparse(values) else values
+    if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
+        return values
+    size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
+    has_gaps = missing != "refuse" and np.isnan(size) and not sparse.issparse(values)
+    if has_gaps:
+        absent = np.isnan(values)
+        if missing != "fill":
+            _warn_of_empty(absent, names, name)
+        size = float(np.abs(values[~absent]).max(initial=0.0))
+    if 0 < size < SMALLEST and not is_part:
+        raise ValueError(
+            f"The largest number that {name} holds is {size:.3g}: products of numbers below "
+            f"{SMALLEST:g} vanish. Multiply its columns by a constant."
+        )
+    if not size <= LARGEST:
+        dense = values.toarray() if sparse.issparse(values) else values
+        _refuse_numbers(np.where(np.isnan(dense), 0.0, dense) if has_gaps else dense, names, name)
+    single = data.dtype == np.float32 and size > LARGEST_SINGLE
+    return values.astype(np.float64) if single else values
+
+
+def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
+    """Whether Σx² proves that no number is NaN, infinite or too large, and not all are too small.
+
+    One pass over the numbers instead of two. If it proves nothing, the caller looks at their range.
+
+    Examples
+    --------
+    >>> _is_moderate(np.array([1.0, -2.0]), 1e-9, 1e9), _is_moderate(np.array([np.nan]), 1e-9, 1e9)
+    (True, False)
+    """
+    if not data.size or data.dtype.kind != "f" or data.ndim > 2:
+        return False
+    with np.errstate(all="ignore"):
+        if data.flags.forc:
+            flat = data.ravel(order="K")
+            squares = float(np.dot(flat, flat))
+        else:  # columns of a larger table
+            columns = np.atleast_2d(data)
+            squares = float(np.einsum("ij,ij->", columns, columns))
+    return data.size * smallest**2 <= squares <= largest**2
+
+
+def _refuse_numbers(dense: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    """Refuse the first column with NaN or infinity, or else with a number that is too large."""
+    bad = ~np.isfinite(dense)
+    if bad.any():
+        column = int(bad.any(axis=0).argmax())
+        found, remedy = "infinity", "clip or drop it"
+        if np.isnan(dense[:, column]).any():
+            found, remedy = "NaN", "impute or drop it, e.g. with depmax.Prepare()"
+        raise ValueError(
+            f"{name} contains {found} in {called(column, names)} "
+            f"({int(bad[:, column].sum())} of {len(dense)} rows): {remedy}."
+        )
+    sizes = np.abs(dense).max(axis=0)
+    column = int((sizes > LARGEST).argmax())
+    raise ValueError(
+        f"{name} holds {sizes[column]:.3g} in {called(column, names)}: products of numbers beyond "
+        f"{LARGEST:g} overflow. If it stands for a missing value, impute or drop it; otherwise "
+        "divide the column by a constant."
+    )
+
+
+def _warn_of_empty(absent: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    empty = np.flatnonzero(absent.all(axis=0))
+    if len(empty) and len(absent):
+        more = f" (nor do {len(empty) - 1} others)" if len(empty) > 1 else ""
+        where = f"C{called(int(empty[0]), names)[1:]} of {name}"
+        warn_caller(
+            f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning
+        )
+
+
+def called(column: int, names: Sequence[str] | None) -> str:
+    """What messages call a column: by its name, or its position."""
+    return f"column {column}" if names is None else f"column {str(names[column])!r}"
+
+
+def has_missing(X: Any) -> bool:
+    """Whether some cell of rows that were read is missing; only dense ones in memory may be."""
+    return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
+
+
+def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing cells of rows with weights, by name."""
+    if has_missing(rows):
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        raise ValueError(
+            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
+            f"{called(column, names)}: impute first, e.g. with depmax.Prepare()."
+        )
+
+
+def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:
+    """Whether all values of a column are equal, exactly; a missing cell has none, or its own.
+
+    Examples
+    --------
+    >>> constant_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
+    array([ True, False])
+    """
+    if sparse.issparse(X):
+        low, high = min_max_axis(X, axis=0)
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        gaps = np.flatnonzero(np.isnan(low))
+        if len(gaps) and missing == "level":
+            return np.asarray((low == high) | np.isnan(X).all(axis=0))
+        if len(gaps):  # the smallest and the largest value of those there are, if there are any
+            low[gaps] = np.fmin.reduce(X[:, gaps], axis=0)
+            high[gaps] = np.fmax.reduce(X[:, gaps], axis=0)
+            return np.asarray((low == high) | np.isnan(low))
+    return np.asarray(low == high)
+
+
+def require_varying(X: Any, missing: Missing = "neutral") -> None:
+    """Refuse rows in memory that are all equal."""
+    if not (sparse.issparse(X) or isinstance(X, np.ndarray)) or X.shape[0] < 2:
+        return
+    if X.dtype.kind != "f" or (isinstance(X, np.ndarray) and (X[0] < X[-1]).any()):
+        return
+    if constant_columns(X, missing).all():
+        raise ValueError(
+            f"X is constant: all {X.shape[0]} rows are equal, and nothing can depend on a constant."
+        )
+
+
+def sample_positions(n_rows: int) -> np.ndarray:
+    """Positions of all rows, or of 1000 drawn with a fixed seed: those that kernels draw, too."""
+    if n_rows <= SAMPLE_ROWS:
+        return np.arange(n_rows)
+    return np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)
+
+
+def require_equal_length(n_x: int, n_y: int) -> None:
+    """Refuse X and y with different numbers of rows."""
+    if n_x != n_y:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {counted(n_x, 'row')} against {n_y}."
+        )

@@ -14,8 +14,8 @@ from scipy import special
 
 from depmax._warnings import warn_caller
 from depmax.data.columns import is_missing
-from depmax.data.labels import settle
 from depmax.data.table import refuse_unreadable
+from depmax.data.target import settle
 
 #: Fewest groups of similar size that are exchanged with each other.
 FEWEST_ALIKE = 5

@@ -12,11 +12,10 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax import _limits
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import aligned, refuse_streamed_target
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample, aligned, refuse_streamed_target, require_samples
 from depmax.data.stream import refuse_with_streams
-from depmax.data.table import is_streamed
+from depmax.data.table import is_streamed, require_equal_length
+from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
 from depmax.dependence._nulls.law import permutation_law

@@ -11,18 +11,18 @@ from depmax._extras import library_of
 from depmax._parameters import COMMON
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
-from depmax.data.checks import (
-    Missing,
+from depmax.data.columns import Missing
+from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples
+from depmax.data.scales import warn_of_scales
+from depmax.data.stream import refuse_with_streams
+from depmax.data.table import (
     has_missing,
+    is_streamed,
+    numbered_columns,
     refuse_missing,
     require_equal_length,
-    require_samples,
-    warn_of_scales,
 )
-from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
-from depmax.data.sample import weigh
-from depmax.data.stream import refuse_with_streams
-from depmax.data.table import is_streamed, numbered_columns
+from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.screened_columns import screen_columns

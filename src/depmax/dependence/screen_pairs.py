@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from depmax import _limits
 from depmax._extras import library_of, make_frame
 from depmax.data import Table, read_table, read_target
-from depmax.data.checks import require_samples
+from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.moments import PairScores

@@ -10,8 +10,7 @@ import numpy as np
 from scipy import special
 
 from depmax._threads import chunk_rows, slices
-from depmax.data.checks import require_finite_values, require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_finite_values, require_samples
 from depmax.dependence._terms import TILE, TileSums
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike

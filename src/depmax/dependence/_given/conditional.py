@@ -26,15 +26,16 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax.data import Table, read_table, read_target
-from depmax.data.checks import SMALLEST
-from depmax.data.reading import (
+from depmax.data.sample import (
+    Sample,
+    is_precomputed,
     read_sample,
     read_target_sample,
     reads_objects,
     sample_of_table,
     target_sample,
 )
-from depmax.data.sample import Sample, is_precomputed
+from depmax.data.table import SMALLEST
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Regressions, RidgeBasis
 from depmax.dependence._given.side import (

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from depmax.data.checks import require_finite_values
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_finite_values
 
 
 def mixture_sf(value: float, weights: np.ndarray, variance: float, third: float) -> float:

@@ -20,8 +20,7 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads, slices
-from depmax.data.checks import require_finite_values
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_finite_values
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence.exchange import Plan
 from depmax.maps.incomplete_cholesky import factor_to

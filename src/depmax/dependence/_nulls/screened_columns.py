@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax._threads import map_threads, one_blas_thread, slices
-from depmax.data.checks import Missing, has_missing
-from depmax.data.columns import Categories
+from depmax.data.columns import Categories, Missing
+from depmax.data.table import has_missing
 from depmax.dependence._nulls.screening_target import FOUND, ScreeningTarget
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Kernel

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data.checks import MINIMUM, require_finite_values
-from depmax.data.sample import Sample
+from depmax.data.sample import MINIMUM, Sample, require_finite_values
 from depmax.dependence._nulls.law import (
     TAIL,
     TINY,

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_target_sample, sample_of_table, table_of_stream
-from depmax.data.sample import Sample
+from depmax.data.sample import (
+    Sample,
+    read_target_sample,
+    require_samples,
+    sample_of_table,
+    table_of_stream,
+)
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import SKEWNESS_ROWS, permutation_law, spread, spread_of_levels
 from depmax.dependence._nulls.rare import is_out_of_range

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, sample_of_matrix
+from depmax.data.sample import Sample, read_target_sample, require_samples, sample_of_matrix
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
