@@ -13,10 +13,8 @@ from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import read_training
-from depmax.data.sample import Sample
-from depmax.data.table import is_streamed
+from depmax.data.sample import Sample, read_training
+from depmax.data.table import is_streamed, require_equal_length
 from depmax.dependence.exchange import plan_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.fold_sums import FoldSums

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from depmax.algebra.row_sums import dense
-from depmax.data.reading import read_rows
+from depmax.data.sample import read_rows
 from depmax.extraction._fitting.cross_validation import folds_of
 from depmax.extraction._fitting.number_of_components import fit_part
 from depmax.extraction._fitting.prediction import FOLDS

@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._parameters import integer
-from depmax.data.sample import Sample, Weighed
+from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
+from depmax.data.weights import Weighed
 from depmax.extraction._fitting import row_diagnostics
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.cross_validation import cross_validate, permutation_test

@@ -19,10 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.row_sums import dense
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import read_rows
+from depmax.data.sample import read_rows
 from depmax.data.scan import by_chunks
-from depmax.data.table import is_streamed
+from depmax.data.table import is_streamed, require_equal_length
 from depmax.maps.feature_map import is_linear
 
 #: Training rows, evenly spread, from which the law of Q is learnt.
