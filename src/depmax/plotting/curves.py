@@ -270,7 +270,9 @@ class DimensionCurveDisplay(Display):
             ax.axvline(
                 count, linestyle=style, linewidth=1.1, color="#7a7f87", label=f"{name}: {count}"
             )
-        if self.curves:
+        if self.marks:  # a path of all numbers
+            ax.locator_params(axis="x", integer=True)
+        elif self.curves:
             whole_ticks(ax, np.concatenate([curve.dimensions for curve in self.curves.values()]))
         ax.set_xlabel("number of features")
         ax.set_ylabel(self.metric)

@@ -47,7 +47,7 @@ class InfluenceDisplay(Display):
     >>> model = KernelPLS(6).fit(meat.X, meat.y)
     >>> display = InfluenceDisplay.from_estimator(model, meat.X, alpha=0.01)
     >>> display.outside[:3]
-    array([ 42, 171,  43])
+    array([ 34, 139,  33])
     """
 
     t2: np.ndarray

@@ -249,7 +249,9 @@ def _number(model: Any, given: int | None) -> int:
     """A number of components: given, of the estimator, or what a fit has chosen."""
     number = model.n_components if given is None else given
     if not isinstance(number, Integral):
-        check_is_fitted(model, msg=f"n_components={number!r} is no number: fit first, or pass one.")
+        check_is_fitted(
+            model, msg=f"n_components={number!r} is not a number: fit first, or pass one."
+        )
         number = model.n_components_ - model.n_orthogonal
     return int(number)
 
