@@ -19,7 +19,6 @@ from depmax.data.columns import (
     column_names,
     is_missing,
 )
-from depmax.data.scales import warn_of_scales
 from depmax.data.scan import scan, surveyed
 from depmax.data.stream import StreamRows
 from depmax.data.table import (
@@ -29,6 +28,7 @@ from depmax.data.table import (
     read_new,
     read_objects,
     read_table,
+    warn_of_scales,
 )
 from depmax.data.target import Target, read_target, require_classes
 from depmax.data.target_messages import refuse_unlabelled
@@ -51,8 +51,6 @@ SMALL = 512
 FREE_ROWS = 256
 #: Rows whose mean image is the new origin of a sample without narrow coordinates.
 PILOT_ROWS = 16
-
-
 #: Some of the rows.
 Rows = slice | np.ndarray
 
@@ -145,7 +143,7 @@ class Sample:
         return replace(self, rows=self.rows[indices], origin=origin, weight=weight)
 
     # --- coordinates -----------------------------------------------------------------------------
-    @property
+    @cached_property
     def n_coordinates(self) -> int | None:
         """Columns D of the exact map Φ with K = ΦΦᵀ; None if there is none, or D is too large."""
         return self.kernel.n_coordinates(self.rows.example if self.is_streamed else self.rows)
@@ -189,12 +187,15 @@ class Sample:
         return list(slices(self.n_samples, chunk_rows(self.n_coordinates or 1)))
 
     # --- kernel values ---------------------------------------------------------------------------
+    @cached_property
+    def _read(self) -> Any:
+        """Rows as the kernel computes on them, checked once."""
+        return self.kernel._read(self.rows)
+
     def tile(self, rows: Rows, columns: Rows) -> np.ndarray:
         """Kernel values of some rows against others, in float64."""
-        if rows is columns:
-            values = self.kernel(self.rows[rows])
-        else:
-            values = self.kernel(self.rows[rows], self.rows[columns])
+        left = self._read[rows]
+        values = self.kernel._gram(left, left if rows is columns else self._read[columns])
         values = values.astype(np.float64, copy=False)
         return values if self.origin is None else self.origin.about(values, rows, columns)
 
@@ -211,14 +212,15 @@ class Sample:
         """Columns K[:, indices] of shape (m, len(indices)), in the precision of the rows."""
         if self.is_small:
             return self._matrix[:, indices]
-        values = self.kernel(self.rows, self.rows[indices])
+        values = self.kernel._gram(self._read, self._read[indices])
         if self.origin is not None:
             values = self.origin.about(values, slice(None), indices)
         return require_finite_values(values).astype(self.dtype, copy=False)
 
     def diag(self) -> np.ndarray:
         """The diagonal of ``gram``, of shape (m,), in float64."""
-        values = require_finite_values(self.kernel.diag(self.rows)).astype(np.float64, copy=False)
+        values = require_finite_values(self.kernel._diag(self._read))
+        values = values.astype(np.float64, copy=False)
         if self.origin is None:
             return values
         return values - 2.0 * self.origin.products + self.origin.square

@@ -11,8 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax.data import Target, read_table, read_target
 from depmax.data.sample import Sample, require_samples, warn_of_outputs
-from depmax.data.scales import warn_of_scales
-from depmax.data.table import require_equal_length
+from depmax.data.table import require_equal_length, warn_of_scales
 from depmax.dependence._terms import is_constant, terms
 from depmax.dependence.resolve import weighted_rows
 from depmax.kernels import Columns, Delta, Gaussian, Kernel

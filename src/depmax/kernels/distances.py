@@ -17,13 +17,9 @@ from depmax._parameters import Rule, is_number, number
 from depmax.kernels.kernel import Capabilities, Facts, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
-
-
 #: Up to this many rows the median distance is that of all pairs; beyond, that of the pairs among so
 #: many random rows, drawn with a fixed seed.
 MEDIAN_ROWS = 1000
-
-
 #: Multiples of the median among which ``"maximize"`` chooses: four for each factor of two.
 GRID = 2.0 ** np.arange(-8.0, 8.25, 0.25)
 
@@ -382,8 +378,6 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
 
 #: Rows among which the middle of a table is looked for.
 CENTRE_ROWS = 32
-
-
 #: Squared distance between mean and median, in those of typical rows, from which on a few rows far
 #: away have taken the mean with them.
 DRAGGED = 1e4

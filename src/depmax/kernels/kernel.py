@@ -454,8 +454,6 @@ ELSEWHERE = {
 }
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
 KernelLike = Kernel | str | Callable[..., Any]
-
-
 #: Bases, and kernels that compare nothing until they are given a matrix or columns.
 WITHOUT_NAME = {"Kernel", "BandwidthKernel", "Mixed", "Precomputed"}
 

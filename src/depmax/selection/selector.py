@@ -19,7 +19,6 @@ from depmax._warnings import warn_caller
 from depmax.data import Scan, read_fit
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import aligned, refuse_streamed_target
-from depmax.data.scales import warn_of_scales
 from depmax.data.scan import by_chunks
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import (
@@ -30,6 +29,7 @@ from depmax.data.table import (
     refuse_unreadable,
     require_varying,
     take_columns,
+    warn_of_scales,
 )
 from depmax.data.weights import weigh
 from depmax.kernels import Kernel, Linear

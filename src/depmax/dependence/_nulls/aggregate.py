@@ -31,7 +31,7 @@ from depmax.data.sample import (
     target_sample,
     warn_of_outputs,
 )
-from depmax.data.scales import warn_of_scales
+from depmax.data.table import warn_of_scales
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,

@@ -19,7 +19,7 @@ from depmax.algebra.graphs import Points
 from depmax.algebra.graphs.points import points_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.data.scales import ScaleWarning
+from depmax.data.table import ScaleWarning
 from depmax.data.weights import take_rows as rows_of
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
 from depmax.extraction._fitting.search import ComponentCount, most_possible
