@@ -17,7 +17,6 @@ from depmax._extras import library_of, make_frame
 from depmax.data import Table, read_table, read_target
 from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.ranking import (
     BestPairs,
     Levels,
@@ -27,7 +26,13 @@ from depmax.dependence._pairs.ranking import (
     permutation_pvalues,
 )
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
+from depmax.dependence.exchange import (
+    Exchange,
+    TooFewWays,
+    as_exchange,
+    is_exchangeable,
+    warn_of_neighbours,
+)
 from depmax.kernels import KernelLike
 
 #: Columns on each side of a tile.
