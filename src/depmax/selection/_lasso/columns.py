@@ -111,7 +111,7 @@ def column_kernels(
     if invariant and "bandwidth" in recipe.get_params(deep=False):
         # A bandwidth is a length scale: dividing the column by it is the same, up to a factor
         # that the normalisation of each kernel matrix removes.
-        widths = np.array([kernel._width() for kernel in resolved])  # type: ignore[attr-defined]  # kernels with a bandwidth
+        widths = np.array([kernel._width() for kernel in resolved])
         unit = clone(recipe).set_params(bandwidth=1.0)
         return [SharedKernel(columns, values / widths, unit, True), *parts]
     own = [
