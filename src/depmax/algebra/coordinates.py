@@ -21,8 +21,7 @@ from depmax.algebra.gram import (
     matrix_tile,
     radial_tile,
 )
-from depmax.data.checks import require_semidefinite
-from depmax.data.sample import Reference, Sample, in_double
+from depmax.data.sample import Reference, Sample, in_double, require_semidefinite
 from depmax.kernels.kernel import Kernel
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.

@@ -25,9 +25,8 @@ from depmax.algebra.row_sums import (
     origin_of,
     sum_rows,
 )
-from depmax.data.checks import require_positive, require_semidefinite
 from depmax.data.chunks import Chunk, add_up
-from depmax.data.sample import Sample, in_double
+from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to

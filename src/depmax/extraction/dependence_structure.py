@@ -14,9 +14,7 @@ from depmax.algebra.coordinates import Coordinates, coordinates_of
 from depmax.algebra.directions import positive_part
 from depmax.algebra.form import gram_of
 from depmax.algebra.targets import target_factor
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, is_precomputed
+from depmax.data.sample import Sample, is_precomputed, read_target_sample, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor

@@ -12,8 +12,7 @@ from depmax.algebra import Directions, Form, Sphere
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, chosen_alpha, units_cancel
 from depmax.data import read_target
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_target_sample
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, KernelLike, Linear

@@ -27,7 +27,7 @@ from scipy import linalg
 from scipy.stats import rankdata
 
 from depmax._threads import slices
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distances import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
 from depmax.selection._search.units import Units
 

@@ -14,10 +14,10 @@ from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._threads import map_threads
 from depmax.data import read_target
-from depmax.data.checks import Missing, require_equal_length, require_samples
-from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import read_target_sample, require_samples
 from depmax.data.stream import some_rows
+from depmax.data.table import require_equal_length
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._kernel_ridge import (

@@ -18,8 +18,7 @@ from depmax.algebra.examples import Examples
 from depmax.algebra.form import square_of
 from depmax.algebra.space import Space
 from depmax.algebra.targets import target_factor
-from depmax.data.reading import Labels
-from depmax.data.sample import Sample
+from depmax.data.sample import Labels, Sample
 from depmax.maps.feature_map import is_linear, loadings_of, signs
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from depmax._threads import map_threads, slices
-from depmax.data.checks import require_semidefinite
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_semidefinite
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._lasso.columns import SharedKernel
 

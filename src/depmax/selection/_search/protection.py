@@ -18,13 +18,12 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax.data import read_target
-from depmax.data.checks import Missing, has_missing
-from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, repeated_rows
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import Sample, read_target_sample
 from depmax.data.stream import some_rows
-from depmax.data.table import Table
-from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.data.table import Table, has_missing
+from depmax.data.weights import repeated_rows
+from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
