@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import linalg
 
-from depmax.algebra.coordinates import FeatureProjection, Projection
 from depmax.algebra.examples import Examples
 from depmax.algebra.row_sums import dense
-from depmax.algebra.space import Space
+from depmax.algebra.space import Projection, Space
 from depmax.data.sample import Sample
 
 #: What is left of a vector outside the span of earlier features, relative to it, to be more than
@@ -129,7 +128,7 @@ class Primal:
     def __init__(self, data: Sample, *, center: bool) -> None:
         self.data = data
         self.space = Space.held(data, center=center)
-        self.roots = _roots(data)
+        self.roots = roots_of(data)
         self.width = self.space.dimension
         self.variance = self.space.variance
 
@@ -166,7 +165,7 @@ class Primal:
 
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Features of new rows; ``offset`` belongs to what ``push`` gives."""
-        return FeatureProjection(self.data.kernel, weights, offset, self.space.mean)
+        return self.space.project(weights, offset)
 
 
 class Dual:
@@ -179,8 +178,8 @@ class Dual:
 
     def __init__(self, data: Sample, *, center: bool) -> None:
         self._examples = Examples.of(data, center=center)
-        self.roots = _roots(data)
-        gram = self._examples.data.gram()
+        self.roots = roots_of(data)
+        gram = self._examples.gram()
         self.gram = gram if data.weight is None else self.roots * gram * self.roots.T
         self.width = data.n_samples
         self.variance = float(np.trace(self.gram))
@@ -243,7 +242,7 @@ def gram_values(data: Sample, *, dual: bool | None = None) -> float:
     return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
 
 
-def _roots(data: Sample) -> np.ndarray:
+def roots_of(data: Sample) -> np.ndarray:
     """√ of how many samples each stands for, of shape (m, 1)."""
     weight = np.ones(data.n_samples) if data.weight is None else data.weight
     roots: np.ndarray = np.sqrt(weight)[:, np.newaxis]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.algebra.form import CentredValues
+from depmax.algebra.targets import CentredValues
 from depmax.data.chunks import Chunk
 from depmax.dependence._terms import Terms
 from depmax.kernels.kernel import Kernel

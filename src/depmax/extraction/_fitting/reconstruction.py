@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.algebra.coordinates import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
+from depmax.algebra.space import FeatureProjection, Projection, SampleProjection
 from depmax.data.reading import read_rows
 from depmax.data.sample import is_precomputed
 from depmax.data.scan import by_chunks
