@@ -353,7 +353,10 @@ def deflate(
         image = images.push(weights[:, np.newaxis])[:, 0]
         given = None if scale == "feature" else 1.0
         if scale == "direction":
-            given = np.sqrt(images.square(weights, image))
+            squared = images.square(weights, image)
+            if squared <= 0:  # rounding errors of a direction of no length
+                break
+            given = np.sqrt(squared)
         size = found.add(image, size=given, noise=ROUNDING * images.reach(weights))
         if not size:
             break

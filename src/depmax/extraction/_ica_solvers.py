@@ -26,9 +26,19 @@ class Solution:
     problem: str | None  # why it is not a maximum; None if it is
 
 
+#: Mean log-likelihoods that differ by less than this, relative to their size, are equal.
+ROUNDING = 1e-10
+
+
 def best_of(solutions: Iterable[Solution]) -> Solution:
-    """The first with the largest likelihood."""
-    return max(solutions, key=lambda solution: solution.log_likelihood)
+    """The first with the largest likelihood, but for rounding errors.
+
+    Of Gaussian sources all rotations are equally likely: the choice must not be that of rounding.
+    """
+    tried = list(solutions)
+    most = max(solution.log_likelihood for solution in tried)
+    enough = most - ROUNDING * (1 + abs(most))
+    return next((each for each in tried if each.log_likelihood >= enough), tried[0])
 
 
 # --- where to start -------------------------------------------------------------------------------
