@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.svm import NuSVR
 
 from depmax._parameters import number
+from depmax.algebra.deflation import Examples
 from depmax.algebra.directions import leading
-from depmax.algebra.examples import Examples
 from depmax.data.sample import Sample
 from depmax.extraction import SparseKernelPLS
 from depmax.extraction.sparse_kernel_pls import KernelProducts

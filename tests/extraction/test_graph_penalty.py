@@ -16,7 +16,7 @@ from depmax import (
     LinearRegressionFeature,
     NeighborGraph,
 )
-from depmax.algebra.graphs import VectorPoints
+from depmax.algebra.points import VectorPoints
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 

@@ -22,7 +22,7 @@ from depmax import (
     save_model,
 )
 from depmax.algebra import span
-from depmax.algebra.graphs import KernelPoints, VectorPoints
+from depmax.algebra.points import KernelPoints, VectorPoints
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Linear, Spectrum, Subsequence
 from depmax.maps import NystroemMap

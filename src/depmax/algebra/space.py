@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._threads import slices, small_problems
+from depmax._threads import chunk_rows, slices, small_problems
 from depmax.algebra.row_sums import (
     Aligned,
     BlockImages,
@@ -136,9 +136,12 @@ class SampleProjection:
 
     def inner(self) -> np.ndarray:
         """QᵀKQ of shape (k, k), the inner products of the directions in feature space."""
-        kernel = self.reference.kernel
+        kernel, rows, weights = self.reference.kernel, self.reference.rows, self.weights
         assert kernel is not None
-        return self.weights.T @ kernel(self.reference.rows) @ self.weights
+        inner = np.zeros((weights.shape[1], weights.shape[1]))
+        for block in slices(len(weights), chunk_rows(len(weights))):
+            inner += weights[block].T @ (kernel(rows[block], rows) @ weights)
+        return (inner + inner.T) / 2
 
 
 Projection = FeatureProjection | SampleProjection

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from depmax._parameters import number
 from depmax.algebra.directions import Directions, leading
 from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
-from depmax.algebra.graphs.points import points_of
+from depmax.algebra.points import points_of
 from depmax.algebra.span import space_of
 from depmax.algebra.sphere import Sphere
 from depmax.data.sample import Sample

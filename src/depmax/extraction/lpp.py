@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.algebra.graphs.points import points_of
+from depmax.algebra.points import points_of
 from depmax.algebra.span import space_of
 from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, sphere_of_graph, unit_variance
 from depmax.data.sample import Sample

@@ -10,9 +10,8 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
-from depmax.algebra.deflation import roots_of
+from depmax.algebra.deflation import Examples, roots_of
 from depmax.algebra.directions import leading
-from depmax.algebra.examples import Examples
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.prediction import FeaturePredictor

@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import chunk_rows, slices
-from depmax.algebra.deflation import OrthogonalFeatures
+from depmax.algebra.deflation import Examples, OrthogonalFeatures
 from depmax.algebra.directions import leading
-from depmax.algebra.examples import Examples
 from depmax.algebra.losses import LOSSES, descent
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, of_examples

@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, integer, is_whole
 from depmax._warnings import warn_caller
-from depmax.algebra.deflation import OrthogonalFeatures, roots_of
-from depmax.algebra.examples import ExampleColumns, Examples
+from depmax.algebra.deflation import ExampleColumns, Examples, OrthogonalFeatures, roots_of
 from depmax.algebra.space import Form, Space
 from depmax.algebra.targets import square_of
 from depmax.data.sample import Sample
@@ -79,6 +78,8 @@ class SparseExtractor(FeaturePredictor, SumsExtractor):
 
         def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
             own = examples.take(chosen)
+            if data.weight is None:
+                return lambda rows: own.against(data.rows[rows])
             return lambda rows: roots[rows] * own.against(data.rows[rows])
 
         found = OrthogonalFeatures(data.n_samples, count, center=center, roots=roots[:, 0])

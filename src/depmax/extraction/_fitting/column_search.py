@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import slices
-from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, Examples, OrthogonalFeatures
 
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.algebra.deflation import OrthogonalFeatures, images_of, roots_of
+from depmax.algebra.deflation import Examples, OrthogonalFeatures, images_of, roots_of
 from depmax.algebra.directions import Directions
-from depmax.algebra.examples import Examples
 from depmax.algebra.space import Projection, SampleProjection, Space
 from depmax.algebra.targets import square_of, target_factor
 from depmax.data.reading import Labels

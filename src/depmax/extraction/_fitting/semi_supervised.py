@@ -12,7 +12,7 @@ from scipy import linalg
 from depmax._parameters import FLAG, number, one_of
 from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import Laplacian, as_graph
-from depmax.algebra.graphs.points import Points, points_of
+from depmax.algebra.points import Points, points_of
 from depmax.algebra.space import Form, Moments, Operator, Space, hsic_form
 from depmax.algebra.sphere import Sphere, alpha_of, chosen_alpha, sphere_of_graph, unit_variance
 from depmax.data.checks import require_samples
