@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from _external import load_external
 from sklearn.model_selection import train_test_split
-
-from depmax.datasets import load_external
 
 Kind = Literal["classes", "numbers"]
 

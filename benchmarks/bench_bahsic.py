@@ -18,7 +18,7 @@ from sklearn.feature_selection import mutual_info_classif
 
 from depmax import BAHSIC
 from depmax._threads import one_blas_thread
-from depmax.data.reading import read_target_sample
+from depmax.data.sample import read_target_sample
 from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
 from depmax.selection._search.changes import changes

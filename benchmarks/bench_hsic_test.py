@@ -26,7 +26,7 @@ from joblib import parallel_config
 
 from depmax import hsic, hsic_test
 from depmax.kernels import Distance, Gaussian
-from depmax.kernels.bandwidth import median_distance
+from depmax.kernels.distances import median_distance
 
 N_COLUMNS = 10
 N_PERMUTATIONS = 200

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from _external import load_external
 
 from depmax import SMC
-from depmax.datasets import load_external
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

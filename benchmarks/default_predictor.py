@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import common
 import numpy as np
+from _external import load_external
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -20,7 +21,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from depmax.datasets import load_external
 from depmax.evaluation.comparison.judges import KERNEL_MACHINE_ROWS, read_judge
 from depmax.evaluation.comparison.problem import read_problem
 

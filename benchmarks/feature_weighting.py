@@ -24,7 +24,7 @@ from common import RESULTS
 from scipy.optimize import minimize
 
 from depmax.data import read_target
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distances import squared_distances
 from depmax.selection._scores.outputs import target_images
 
 FILE = RESULTS / "feature_weighting.csv"

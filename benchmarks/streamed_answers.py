@@ -104,7 +104,7 @@ METHODS: dict[str, Callable[[Any, Any, np.ndarray], Answer]] = {
 @cache
 def table(name: str) -> tuple[np.ndarray, np.ndarray]:
     """X on one scale, and the classes."""
-    from depmax.datasets import load_external
+    from _external import load_external
 
     data = load_external(name)
     X = np.asarray(data.X, dtype=np.float64)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from _external import load_external
 from common import save, table
 from scipy.sparse.csgraph import laplacian
 from sklearn.kernel_ridge import KernelRidge
@@ -24,7 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax import BAHSIC, KernelRidgeElimination
-from depmax.datasets import load_external
 
 SETS = ("optdigits", "sonar", "wdbc", "segment", "spambase")
 COUNTS = (5, 10, 20)

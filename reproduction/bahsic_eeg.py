@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from depmax.datasets import load_external
 from reproduction import methods
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.kept_splits import KeptSplits, Key
 from reproduction.registry import COLUMNS, Row, Table, register, whole

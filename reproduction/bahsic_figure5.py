@@ -9,8 +9,8 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelEncoder, StandardScaler
 
-from depmax.datasets import load_external
 from reproduction import methods
+from reproduction.external import load_external
 from reproduction.figures import compared
 from reproduction.registry import Row, Table, register, whole
 

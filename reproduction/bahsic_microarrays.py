@@ -14,8 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import LabelEncoder
 from sklearn.svm import SVC
 
-from depmax.datasets import available, load, load_external
+from depmax.datasets import available, load
 from reproduction import methods
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.protocol import Task, folds, one_against_rest, overlap
 from reproduction.registry import COLUMNS, Row, Table, register, whole

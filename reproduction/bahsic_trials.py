@@ -17,12 +17,12 @@ from scipy.stats import rankdata
 from sklearn.preprocessing import LabelEncoder
 
 from depmax import ScaleWarning
-from depmax.datasets import load_external
 from depmax.kernels import InverseDistance
 from reproduction import methods
 from reproduction.bahsic_microarrays import METHODS as GENE_METHODS
 from reproduction.bahsic_microarrays import N_GENES, STUDIES, tuned_machine
 from reproduction.bahsic_table1 import METHODS, N_FEATURES, TASKS
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.kept_splits import KeptSplits, Key
 from reproduction.protocol import Machine, Split, Task, gaussian_machine, splits

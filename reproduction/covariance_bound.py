@@ -12,9 +12,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._threads import slices
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import read_rows
-from depmax.data.sample import Sample, is_precomputed
+from depmax.data.sample import Sample, is_precomputed, read_rows
+from depmax.data.table import require_equal_length
 from depmax.extraction._fitting.coded_target import coded_target
 
 #: Kernel values that are held at a time.

@@ -16,8 +16,9 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from depmax.datasets import Problem, load_external, make_linear_direction, make_sine_direction
+from depmax.datasets import Problem, make_linear_direction, make_sine_direction
 from depmax.extraction import ICAFX, PHD, SIR, LinearRegressionFeature
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.ica_regressors import REGRESSORS, errors
 from reproduction.kept_splits import KeptSplits, Key

@@ -13,8 +13,9 @@ from sklearn.svm import SVC, OneClassSVM
 from depmax._limits import require_pairs, warn_if_long
 from depmax._parameters import integer, number
 from depmax.data import Target, read_target
-from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
+from depmax.data.sample import require_samples
+from depmax.data.table import constant_columns, require_equal_length
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import standardized

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from depmax.datasets import available, load, load_external
+from depmax.datasets import available, load
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.kept_splits import KeptSplits
 from reproduction.registry import COLUMNS, Row, Table, register, whole

@@ -14,8 +14,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import SVC, LinearSVC
 
-from depmax.datasets import load_external
 from depmax.extraction import SMA, SMC
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.rectangles import rectangle_blocks
 from reproduction.registry import COLUMNS, Row, Table, register, whole

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from depmax.datasets import load_external
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.kept_splits import KeptSplits
 from reproduction.registry import COLUMNS, Row, Table, register, whole

@@ -15,8 +15,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import average_precision_score
 from sklearn.svm import LinearSVC
 
-from depmax.datasets import load_external
 from depmax.extraction import SMA, SMC, DeflationFeatures
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.registry import COLUMNS, Row, Table, register, whole
 from reproduction.sparse_pls_protocol import folds_of, wanted_sets

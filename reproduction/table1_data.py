@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder, OrdinalEncoder
 
-from depmax.datasets import available, load, load_external
+from depmax.datasets import available, load
+from reproduction.external import load_external
 from reproduction.protocol import Task
 
 #: Larger sets are sampled, as in the paper: below 2000 rows, as many of every class.

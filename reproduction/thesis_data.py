@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from depmax.datasets import available, load, load_external
+from depmax.datasets import available, load
+from reproduction.external import load_external
 
 _SAME = "same data"
 

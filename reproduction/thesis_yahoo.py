@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from depmax.datasets import load_external
 from reproduction.dimension_choice import Method
+from reproduction.external import load_external
 from reproduction.figures import compared, published
 from reproduction.half_splits import half_splits
 from reproduction.label_curves import MEASURES, label_curves

@@ -10,8 +10,9 @@ from sklearn.linear_model import Ridge
 
 from depmax._parameters import integer, number
 from depmax.data import Target, read_target
-from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
+from depmax.data.sample import require_samples
+from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import class_codes, standardized
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector

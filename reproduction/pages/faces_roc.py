@@ -16,8 +16,8 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from depmax.datasets import load_external
 from reproduction import print_table, save_csv, tables
+from reproduction.external import load_external
 from reproduction.sparse_pls_faces import (
     DATASET,
     NAME,

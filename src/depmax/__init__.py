@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from depmax.algebra.graphs import NeighborGraph as NeighborGraph
     from depmax.algebra.graphs import RadiusGraph as RadiusGraph
     from depmax.data import UnseenCategoryWarning as UnseenCategoryWarning
-    from depmax.data.checks import ScaleWarning as ScaleWarning
     from depmax.data.scan import scan as scan
+    from depmax.data.table import ScaleWarning as ScaleWarning
     from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
     from depmax.evaluation import Prepare as Prepare
@@ -39,7 +39,7 @@ _OTHERS = {
     "NeighborGraph": "algebra.graphs",
     "Prepare": "evaluation",
     "RadiusGraph": "algebra.graphs",
-    "ScaleWarning": "data.checks",
+    "ScaleWarning": "data.table",
     "UnseenCategoryWarning": "data",
     "compare": "evaluation",
     "load_model": "persistence",

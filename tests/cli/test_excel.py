@@ -84,6 +84,16 @@ def test_without_a_header(tmp_path: Path) -> None:
     assert source.read().height == 3
 
 
+def test_the_command_that_compare_prints_names_the_sheet(run: Any, tmp_path: Path) -> None:
+    rows = [["x", "z", "y"], *([i % 7, i % 5, "ab"[i % 7 > 3]] for i in range(60))]
+    _workbook(tmp_path / "a.xlsx", first=[["nothing"]], second=rows)
+    options = ("-m", "FOHSIC", "--folds", 2, "--n-jobs", 1, "--sheet", "second")
+    result = run("compare", "a.xlsx", "-t", "y", *options)
+    assert result.exit_code == 0, result.output
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next:")]
+    assert "--sheet second" in line
+
+
 def test_sheets_are_chosen_by_name_or_number(tmp_path: Path) -> None:
     path = _workbook(tmp_path / "a.xlsx", first=[["x"], [1]], second=[["y"], [2]], **{"1": [["z"]]})
     source = open_source(str(path))

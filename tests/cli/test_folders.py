@@ -146,7 +146,7 @@ def test_files_without_rows_and_files_that_are_not_read_are_named(
     empty = tmp_path / "empty"
     empty.mkdir()
     pl.read_parquet(tmp_path / "whole.parquet").head(0).write_parquet(empty / "a.parquet")
-    assert "have no rows" in fails(3, "screen", empty, "-t", "y")
+    assert "has no rows" in fails(3, "screen", empty, "-t", "y")
 
 
 def test_cells_of_every_file_are_validated(fails: Callable[..., str], tmp_path: Path) -> None:

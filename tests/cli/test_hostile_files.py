@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import resource
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,27 +179,6 @@ def _arrow_nulls(path: Path) -> None:
     path.write_bytes(content.replace(count, np.int64(2**40).tobytes()))
 
 
-def _npz_shape(path: Path) -> None:
-    array = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        array, {"descr": "<f8", "fortran_order": False, "shape": (4, 10**9)}
-    )
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("X.npy", array.getvalue() + bytes(800))
-
-
-def _npz_packed(path: Path) -> None:
-    np.savez_compressed(path, X=np.zeros((500_000, 20)))
-
-
-def _svmlight_index(path: Path) -> None:
-    path.write_text("1 1:1\n" * 60 + "1 10000000:1\n")
-
-
-def _svmlight_labels(path: Path) -> None:
-    path.write_text("".join(f"{i},{i + 1} 1:1\n" for i in range(0, 40_000, 2)))
-
-
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "table.csv.gz": (_gzip_table, "would take at least"),
     "line.csv.gz": (_gzip_line, "the line is longer than 16 million characters"),
@@ -211,10 +188,6 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "packed.arrow": (_arrow_packed, "as one batch of rows"),
     "dictionary.arrow": (_arrow_dictionary, "would take at least"),
     "nulls.arrow": (_arrow_nulls, "would take at least"),
-    "shape.npz": (_npz_shape, "declares 32000000128 bytes and has 928"),
-    "packed.npz": (_npz_packed, "a table of 500,000 rows and 20 columns"),
-    "index.svmlight": (_svmlight_index, "rows and 10,000,000 columns"),
-    "labels.svmlight": (_svmlight_labels, "rows and 40,001 columns"),
 }
 
 #: Reads each file with little memory, and says what came of it and how much was taken.
@@ -224,8 +197,8 @@ from pathlib import Path
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions
-import depmax.cli.reading.parquet, depmax.cli.reading.arrow, depmax.cli.reading.delimited
-import depmax.cli.reading.npz, depmax.cli.reading.svmlight, pandas
+import depmax.cli.reading.columnar, depmax.cli.reading.delimited
+import pandas
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (virtual + (3 << 30),) * 2)
@@ -293,36 +266,6 @@ def test_the_option_is_the_limit_of_models_and_of_pairs_of_rows_too(
     assert "m.skops would take" in fails(4, *applied, "10kB")
     assert run(*applied, "none").exit_code == 0
     assert "DEPMAX_MAX_MEMORY" not in os.environ  # the limit ends with the command
-
-
-@pytest.mark.parametrize("index", ["4294967298", "99999999999999999999", "2147483647"])
-def test_svmlight_indices_that_would_become_others(tmp_path: Path, index: str) -> None:
-    path = tmp_path / "a.svm"
-    path.write_text(f"1 1:1\n-1 {index}:1\n")
-    with pytest.raises(DataError, match=rf"a\.svm, line 2: the index {index}: is too large"):
-        _read(path)
-
-
-@pytest.mark.parametrize("change", ["encrypted", "compression", "header", "version", "dtype"])
-def test_npz_archives_that_are_odd(tmp_path: Path, change: str) -> None:
-    path = tmp_path / "a.npz"
-    np.savez(path, X=np.zeros((3, 2)))
-    content = bytearray(path.read_bytes())
-    directory = content.index(b"PK\x01\x02")
-    if change == "encrypted":
-        content[6] |= 1
-        content[directory + 8] |= 1
-    elif change == "compression":
-        content[8] = content[directory + 10] = 97
-    elif change == "header":
-        content[content.index(b"'shape'")] = ord("(")
-    elif change == "version":
-        content[content.index(b"NUMPY") + 5] = 9
-    else:
-        content[content.index(b"'<f8'") + 1 : content.index(b"'<f8'") + 4] = b"<c8"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"a\.npz is not a valid NPZ file of plain arrays"):
-        _read(path)
 
 
 def test_a_cell_of_a_megabyte_is_read(tmp_path: Path) -> None:

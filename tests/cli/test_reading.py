@@ -5,15 +5,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather
-from scipy import sparse
-from sklearn.datasets import dump_svmlight_file
 
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
@@ -100,173 +96,24 @@ def test_numbers_that_begin_late(tmp_path: Path) -> None:
     assert pl.concat(list(source.batches(["x"], 1000)))["x"][-1] == 2.5
 
 
-def test_arff(tmp_path: Path) -> None:
-    text = (
-        "@relation r\n@attribute size numeric\n@attribute 'the colour' {red, blue}\n"
-        "@attribute day date 'yyyy-MM-dd'\n@data\n"
-        "1.5, red, '2024-03-01'\n?, ?, '2024-03-02'\n"
-    )
-    (tmp_path / "a.arff").write_text(text)
-    frame = open_source(str(tmp_path / "a.arff")).read()
-    assert frame["size"].to_list() == [1.5, None]
-    assert frame["the colour"].to_list() == ["red", None]
-    assert frame["day"].dtype.is_temporal()
-    (tmp_path / "text.arff").write_text("@relation r\n@attribute x string\n@data\n'abc'\n")
-    rows = "".join(f"{i}.5, {'red' if i % 3 else 'blue'}, '2024-03-01'\n\n" for i in range(20))
-    (tmp_path / "long.arff").write_text(f"%a comment\n{text}{rows}")
-    source = open_source(str(tmp_path / "long.arff"))
-    batches = list(source.batches(["the colour", "size"], 7))
-    assert len(batches) > 2
-    assert pl.concat(batches).equals(source.read().select("the colour", "size"))
-    assert dict(source.schema()) == dict(source.read().schema)
-    assert open_source(str(tmp_path / "text.arff")).read()["x"].to_list() == ["abc"]
-
-
-ARFF = (
-    "@relation r\n@attribute size real\n@attribute name {'a b', \"it's\", é, 'd\\'e', '?'}\n@data\n"
-)
-
-
-def test_arff_with_quotes_spaces_and_other_alphabets(tmp_path: Path) -> None:
-    path = tmp_path / "a.arff"
-    path.write_text(f"{ARFF}1,'a b'\n2,\"it's\"\n3, é\n4,'d\\'e'\n5,?\n", encoding="utf-8")
-    frame = open_source(str(path)).read()
-    assert frame["name"].to_list() == ["a b", "it's", "é", "d'e", None]
-    path.write_text("@relation r\n@attribute a real\n@attribute b real\n@data\n1 2\n3\t4\n")
-    assert open_source(str(path)).read().rows() == [(1.0, 2.0), (3.0, 4.0)]
-
-
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("first", "second", "kind"),
     [
-        ("1\n", r"a\.arff, line 5: 1 cell, but the header declares 2"),
-        ("1,é,3\n", r"line 5: 3 cells, but the header declares 2"),
-        ("1,f\n", r"'name' holds 'f', which is not one of a b, it's"),
-        ("x,é\n", r"'size' holds 'x', which is not a number"),
-        ("1,'a b\n", r"a quote is opened and not closed.*\(line 5\)"),
-        ("{0 1}\n", r"sparse ARFF.*Save the file as CSV"),
+        ("2024-01-31", "2024-02-01", pl.Date),
+        ("31.01.2024", "01.02.2024", pl.Date),
+        ("2024-01-31 10:30", "2024-02-01 11:45", pl.Datetime),
+        ("10:30:00", "11:45:30", pl.Time),
     ],
 )
-def test_arff_rows_that_are_wrong(tmp_path: Path, rows: str, message: str) -> None:
-    path = tmp_path / "a.arff"
-    path.write_text(ARFF + rows, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        open_source(str(path)).read()
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ("@attribute x relational", r"has the type 'relational'.*Save the file as CSV"),
-        ("@attribute x {a, b", "not closed by a brace"),
-        ("@attribute x {a, a}", "has the value 'a' twice"),
-        ("@attribute", "does not name an attribute"),
-        ("hello", "the header does not allow 'hello'"),
-        ("% nothing", "declares no attribute"),
-    ],
-)
-def test_arff_headers_that_are_wrong(tmp_path: Path, header: str, message: str) -> None:
-    path = tmp_path / "a.arff"
-    path.write_text(f"@relation r\n{header}\n@data\n1\n")
-    with pytest.raises(DataError, match=message):
-        open_source(str(path)).read()
-
-
-def test_svmlight(tmp_path: Path) -> None:
-    X = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 4.0]])
-    path = tmp_path / "a.svmlight"
-    dump_svmlight_file(X, np.array([1, -1, 1]), str(path), zero_based=False)
-    source = open_source(str(path))
-    frame = source.read()
-    assert frame.columns == ["x1", "x2", "x3", "label"]
-    np.testing.assert_array_equal(frame.select("x1", "x2", "x3").to_numpy(), X)
-    assert frame["label"].to_list() == [1, -1, 1]
-    assert source.default_targets() == ("label",)
-    (batch,) = source.batches(["x9", "x2"], 10)  # a column never mentioned is zero
-    assert batch["x9"].to_list() == [0.0, 0.0, 0.0]
-    assert source.has_column("x9")
-    assert not source.has_column("size")
-
-
-def test_svmlight_by_lines(tmp_path: Path) -> None:
-    """Every batch has the columns and types of the whole, whatever its own lines mention."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(1, 9, size=(50, 9)) * (rng.random((50, 9)) < 0.2)
-    X[0], X[:, 0] = 0, 0
-    path = str(tmp_path / "a.svm")
-    dump_svmlight_file(X, rng.normal(size=50).round(1), path, comment="of ours", zero_based=True)
-    source = open_source(path)
-    assert source.n_rows() == 50
-    names = ["x4", "label", "x1", "x8", "x40"]
-    batches = list(source.batches(names, 7))
-    assert len(batches) > 7
-    whole = pl.concat(batches)
-    np.testing.assert_array_equal(whole.select("x4", "x1", "x8").to_numpy(), X[:, [4, 1, 8]])
-    assert whole["x40"].sum() == 0
-    assert whole["label"].equals(source.read()["label"])
-    assert dict(source.schema()) == dict(source.read().schema)
-
-
-def test_svmlight_with_several_labels(tmp_path: Path) -> None:
-    (tmp_path / "a.svm").write_text("1,3 1:0.5\n3 2:1.5\n 1:2\n")
-    source = open_source(str(tmp_path / "a.svm"))
-    assert source.read().select("label_1", "label_3").rows() == [(1, 1), (0, 1), (0, 0)]
-    assert source.default_targets() == ("label_1", "label_3")
-
-
-def test_svmlight_too_large_for_a_table(tmp_path: Path) -> None:
-    (tmp_path / "a.svm").write_text("1 1:0.5 900000000:1\n-1 2:1\n")
-    with pytest.raises(DataError, match="as a table of 2 rows and 900,000,000 columns"):
-        open_source(str(tmp_path / "a.svm")).read()
-
-
-def test_npz(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    X = np.arange(6.0).reshape(3, 2)
-    np.savez(path, X=X, y=np.array(["a", "b", "a"]))
-    source = open_source(str(path))
-    assert source.read().columns == ["x0", "x1", "y"]
-    assert source.default_targets() == ("y",)
-    np.savez(path, X=X, feature_names=np.array(["width", "height"]))
-    assert open_source(str(path)).read().columns == ["width", "height"]
-    np.savez(path, X=X, y=np.arange(2))
-    with pytest.raises(DataError, match=r"same number of rows.*X \(3, 2\), y \(2,\)"):
-        open_source(str(path)).read()
-    np.savez(path, X=np.zeros((2, 2, 2)))
-    with pytest.raises(DataError, match="has 3 dimensions"):
-        open_source(str(path)).read()
-    np.savez(path, X=np.array([object()], dtype=object))  # would need pickle
-    with pytest.raises(DataError, match="not a valid NPZ file of plain arrays"):
-        open_source(str(path)).read()
-
-
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<i4"])
-def test_npz_by_rows(save: Any, order: Any, dtype: str, tmp_path: Path) -> None:
-    X = np.asarray(np.arange(60).reshape(20, 3), dtype=dtype, order=order)
-    y = np.array(["a", "bb", "c", "dd"] * 5)
-    save(tmp_path / "a.npz", X=X, y=y)
-    source = open_source(str(tmp_path / "a.npz"))
-    assert source.n_rows() == 20
-    batches = list(source.batches(["y", "x2"], 7))
-    assert [batch.height for batch in batches] == [7, 7, 6]
-    assert pl.concat(batches)["x2"].to_list() == X[:, 2].tolist()
-    assert pl.concat(batches)["y"].to_list() == y.tolist()
-    assert dict(source.schema()) == dict(source.read().schema)
-
-
-def test_npz_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    sparse.save_npz(path, sparse.eye(3, format="csr"))
-    with pytest.raises(DataError, match="holds a scipy sparse matrix"):
-        open_source(str(path)).read()
-    np.savez(path, X=np.arange(4000.0))
-    content = bytearray(path.read_bytes())
-    content[2000] ^= 255
-    path.write_bytes(content)
-    with pytest.raises(DataError, match="not a valid NPZ file of plain arrays: Bad CRC"):
-        open_source(str(path)).read()
+def test_a_column_of_dates_is_one_however_it_is_read(
+    tmp_path: Path, first: str, second: str, kind: type[pl.DataType]
+) -> None:
+    (tmp_path / "a.csv").write_text(f"day,x\n{first},1\n{second},2\n,3\n")
+    source = open_source(str(tmp_path / "a.csv"))
+    whole = source.read()
+    assert source.schema()["day"] == whole["day"].dtype == kind
+    assert whole["day"].null_count() == 1
+    assert pl.concat(source.batches(["x", "day"], 2)).equals(whole.select("x", "day"))
 
 
 def test_bundled_sets() -> None:
@@ -275,7 +122,7 @@ def test_bundled_sets() -> None:
     assert source.default_targets() == ("target",)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "arrow", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "arrow"])
 def test_file_names_are_not_patterns(tmp_path: Path, suffix: str) -> None:
     for name, value in (("data1", 1.0), ("data2", 2.0), ("data[1]", 3.0), ("data?", 4.0)):
         _write_plain(pl.DataFrame({"a": [value, value], "y": [0.5, 1.5]}), tmp_path, name, suffix)
@@ -293,28 +140,9 @@ def _write_plain(frame: pl.DataFrame, folder: Path, name: str, suffix: str) -> N
             frame.write_parquet(file)
         elif suffix == "arrow":
             frame.write_ipc(file)
-        elif suffix == "npz":
-            np.savez(file, **{column: frame[column].to_numpy() for column in frame.columns})
         else:
             text = frame.write_csv(separator="\t" if suffix == "tsv" else ",").encode()
             file.write(gzip.compress(text) if suffix == "csv.gz" else text)
-
-
-@pytest.mark.parametrize("label", ["inf", "-inf", "nan"])
-@pytest.mark.parametrize("others", ["", "2,"])
-def test_svmlight_labels_that_are_not_finite_are_placed(
-    tmp_path: Path, label: str, others: str
-) -> None:
-    path = tmp_path / "a.svm"
-    path.write_text(f"1,2 1:1\n{others}{label} 2:1\n" if others else f"1 1:1\n{label} 2:1\n")
-    with pytest.raises(DataError, match=r"a\.svm has the label -?(inf|nan) in row 2"):
-        open_source(str(path)).read()
-
-
-def test_large_svmlight_labels_stay_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "a.svm"
-    path.write_text("1e300 1:1\n1 2:1\n")
-    assert open_source(str(path)).read()["label"].to_list() == [1e300, 1.0]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow"])

@@ -89,15 +89,3 @@ def test_numbers_and_booleans_of_other_formats_are_understood(
     out = pl.read_parquet(tmp_path / "out.parquet")
     np.testing.assert_allclose(out["age"].to_numpy(), table["age"].to_numpy())
     assert out.schema.get("smoker", pl.Boolean) == pl.Boolean
-
-
-def test_sparse_files_lack_columns_that_are_zero(run: Run, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3))
-    lines = [f"{int(row[0] > 0)} 1:{row[0]:.6f} 2:{row[1]:.6f} 3:{row[2]:.6f}" for row in X]
-    (tmp_path / "train.svm").write_text("\n".join(lines))
-    (tmp_path / "new.svm").write_text("0 1:0.5\n0 2:1.5\n")
-    assert run("fit", "train.svm", "-n", 1).exit_code == 0
-    result = run("transform", "model.skops", "new.svm", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
-    assert pl.read_csv(tmp_path / "out.csv")["x1"].to_list() == [0.5, 0.0]

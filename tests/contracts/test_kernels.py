@@ -173,7 +173,7 @@ def test_recipes_keep_the_contract(kernel: type, policy: str) -> None:
     check_kernel(kernel(bandwidth=policy), X)
 
 
-@pytest.mark.parametrize("name", sorted(package.names.short_names()))
+@pytest.mark.parametrize("name", sorted(package.kernel.short_names()))
 def test_short_names_construct(name: str) -> None:
     assert isinstance(package.as_kernel(name), Kernel)
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import depmax
 from depmax import extraction, selection
 from depmax.extraction import DependenceExtractor
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distances import squared_distances
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, DependenceSelector
 from depmax.selection._scores.registry import SCORES
 from tests.contracts.discovery import classes

@@ -42,7 +42,7 @@ from depmax.kernels import (
     RidgeKernel,
     WeightedSum,
 )
-from depmax.kernels.names import short_names
+from depmax.kernels.kernel import short_names
 from depmax.maps import FeatureMap, KernelMap, NystroemMap, RandomFourier
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import depmax
 from depmax import extraction, maps, selection
 from depmax import kernels as k
-from depmax.data.checks import SAMPLE_ROWS
+from depmax.data.table import SAMPLE_ROWS
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap

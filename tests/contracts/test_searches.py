@@ -38,7 +38,7 @@ from depmax.kernels import (
     WeightedSum,
     as_kernel,
 )
-from depmax.kernels.names import short_names
+from depmax.kernels.kernel import short_names
 from depmax.maps import (
     BasisSelection,
     IncompleteCholesky,

@@ -15,10 +15,10 @@ from sklearn.base import clone
 import depmax
 from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.chunks import Chunk
-from depmax.data.reading import aligned
+from depmax.data.sample import aligned
 from depmax.data.stream import some_rows
 from depmax.dependence._nulls import streamed_test
-from depmax.dependence._nulls.counted_columns import Grid, look_at_columns
+from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap
 from depmax.selection._scores.registry import SCORES
@@ -101,7 +101,7 @@ def _to_levels(X: np.ndarray) -> np.ndarray:
     rows = X[np.random.default_rng(0).choice(len(X), 1000, replace=False)]
     rounded = np.empty_like(X)
     for number, column in enumerate(X.T):
-        codes = Grid.of(values.columns[number], rows[:, number]).codes(column)
+        codes = Grid.of(values, number, rows[:, number]).codes(column)
         rounded[:, number] = (np.bincount(codes, column) / np.maximum(np.bincount(codes), 1))[codes]
     return rounded
 
@@ -161,7 +161,7 @@ def test_screening_of_sparse_rows() -> None:
 
 def test_screening_in_several_visits(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = screen(scan(COUNTED, TABLE["many"]))
-    monkeypatch.setattr("depmax.dependence._nulls.counted_columns.MOST_SUMS", 700)
+    monkeypatch.setattr("depmax.dependence._nulls.counted.MOST_SUMS", 700)
     _require_equal(screen(scan(COUNTED, TABLE["many"])), expected, 1e-12)
 
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from depmax import scan
 from depmax.data import read_table, read_target
-from depmax.data.reading import aligned
+from depmax.data.sample import aligned
 
 NUMBERS = np.random.default_rng(0).normal(size=12)
 COLUMNS: dict[str, Any] = {

@@ -18,7 +18,7 @@ from depmax import HSCA, scan
 from depmax._files import DamagedFileError
 from depmax.data import files
 from depmax.data.files import ChangedFileError, TableFile
-from depmax.data.reading import aligned
+from depmax.data.sample import aligned
 
 
 @pytest.fixture

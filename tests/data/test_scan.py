@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import depmax
 from depmax import scan
 from depmax.data.files import ChangedFileError
-from depmax.data.reading import aligned
+from depmax.data.sample import aligned
 from depmax.maps import NystroemMap
 
 

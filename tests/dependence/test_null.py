@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from depmax import hsic_test, screen
-from depmax.data.reading import read_sample
+from depmax.data.sample import read_sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls.law import (
     PermutationLaw,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_target_sample
 from depmax.kernels import Delta, Distance, Gaussian, Linear, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)

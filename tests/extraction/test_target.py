@@ -7,8 +7,7 @@ import pytest
 
 from depmax.algebra import targets as target_module
 from depmax.algebra.targets import PRECISION, as_array, factor_of_matrix, target_factor
-from depmax.data.reading import read_sample
-from depmax.data.sample import SMALL, Sample
+from depmax.data.sample import SMALL, Sample, read_sample
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to

@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
-from sklearn.datasets import dump_svmlight_file
 
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
@@ -99,9 +98,11 @@ class Data(Target):
         batches = list(source.batches(columns, 16))
         assert sum(batch.height for batch in batches) == frame.height
         if frame.height:
-            plain = [name for name in columns if not frame[name].dtype.is_temporal()]
-            assert pl.concat(batches).select(plain).write_csv() == frame.select(plain).write_csv()
-            frame.write_csv()
+            together = pl.concat(batches)
+            assert together.schema == frame.schema
+            assert together.equals(frame)
+            plain = [name for name in columns if frame[name].dtype != pl.Duration]
+            assert together.select(plain).write_csv() == frame.select(plain).write_csv()
             as_features(frame).select(pl.col(pl.Categorical).to_physical())
 
 
@@ -169,47 +170,6 @@ def _arrow() -> list[bytes]:
             with opened(sink, table.schema, options=options) as writer:
                 writer.write_table(table, max_chunksize=15)
             files.append(sink.getvalue())
-    return files
-
-
-def _arff() -> list[bytes]:
-    rows = "".join(
-        f"{i}.5, {'red' if i % 3 else 'blue'}, '2024-03-01', 'it''s'\n" for i in range(20)
-    )
-    header = (
-        "% a comment\n@relation r\n@attribute size numeric\n@attribute 'the colour' {red, blue}\n"
-        "@attribute day date 'yyyy-MM-dd'\n@attribute note string\n@data\n"
-    )
-    rows = rows.replace("it''s", "it\\'s")
-    plain = "@relation r\n@attribute a real\n@attribute b integer\n@data\n" + "1,2\n?,4\n" * 9
-    return [(header + rows).encode(), plain.encode(), plain.replace(",", " ").encode()]
-
-
-def _svmlight() -> list[bytes]:
-    rng = np.random.default_rng(1)
-    X = rng.integers(1, 9, size=(30, 9)) * (rng.random((30, 9)) < 0.3)
-    files = []
-    for labels, several in (
-        (rng.normal(size=30).round(1), False),
-        (rng.random((30, 3)) < 0.4, True),
-    ):
-        buffer = io.BytesIO()
-        dump_svmlight_file(X, labels, buffer, multilabel=several, comment="ours", zero_based=False)
-        files.append(buffer.getvalue())
-    return [*files, b"1 1:0.5 3:2 # first\n-1 2:1\n" * 10]
-
-
-def _npz() -> list[bytes]:
-    files = []
-    X = np.random.default_rng(2).normal(size=(20, 3))
-    for save in (np.savez, np.savez_compressed):
-        for arrays in (
-            {"X": X, "y": np.array(["a", "bb"] * 10), "feature_names": np.array(["u", "v", "w"])},
-            {"X": np.asfortranarray(X.astype(">f4")), "y": np.arange(20), "z": X[:, 0] > 0},
-        ):
-            buffer = io.BytesIO()
-            save(buffer, **arrays)  # type: ignore[arg-type]  # values come from a table of cases
-            files.append(buffer.getvalue())
     return files
 
 
@@ -414,9 +374,6 @@ TARGETS: dict[str, Callable[[], Any]] = {
     "arrow": lambda: Data(".arrow", _arrow, damage_bytes),
     "folder.parquet": lambda: Folder(".parquet", _parquet, damage_bytes),
     "folder.arrow": lambda: Folder(".arrow", _arrow, damage_bytes),
-    "arff": lambda: Data(".arff", _arff, damage_text),
-    "svmlight": lambda: Data(".svmlight", _svmlight, damage_text),
-    "npz": lambda: Data(".npz", _npz, partial(damage_archive, text=())),
     **(
         {"xlsx": lambda: Data(".xlsx", _xlsx, partial(damage_archive, text=(".xml", ".rels")))}
         if find_spec("openpyxl")

@@ -61,7 +61,7 @@ def test_a_long_run_is_continued(tmp_path: Path) -> None:
     again = Record(path)
     assert list(again.missing("csv", 0, 9)) == [(6, 9)]
     assert list(again.missing("csv", 2, 4)) == []
-    assert list(again.missing("arff", 2, 4)) == [(2, 4)]
+    assert list(again.missing("xlsx", 2, 4)) == [(2, 4)]
     (row,) = again.rows()
     assert row == "| csv | 6 (0 to 5) | 3 | 2 | 0 | 1 | 0 | 0 |"
     again.add(8, 9, Tally("csv"))

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from depmax import hsic, resolve
 from depmax.kernels import Gaussian, InverseDistance, InverseMultiquadric, Laplace
-from depmax.kernels.bandwidth import (
+from depmax.kernels.distances import (
     GRID,
     MEDIAN_ROWS,
     BandwidthKernel,

@@ -28,7 +28,7 @@ from depmax.kernels import (
     Spectrum,
     as_kernel,
 )
-from depmax.kernels.names import short_names
+from depmax.kernels.kernel import short_names
 from depmax.maps import KernelMap
 from depmax.testing import check_kernel
 

@@ -112,7 +112,7 @@ def test_kernels_as_parameters_come_back(kernel: Kernel, tmp_path: Path) -> None
 FOUND = {n: c for n, c in classes(kernels, Kernel).items() if n in kernels.__all__}
 
 
-@pytest.mark.parametrize("name", sorted(kernels.names.short_names()))
+@pytest.mark.parametrize("name", sorted(kernels.kernel.short_names()))
 def test_every_named_kernel_comes_back(name: str, tmp_path: Path) -> None:
     kernel = kernels.as_kernel(name)
     assert repr(_round_trip(kernel, tmp_path)) == repr(kernel)
@@ -215,7 +215,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
         ("builtins", "eval"),
         ("depmax._files", "replacing"),  # ours, but a function
         ("depmax.persistence", "load_model"),
-        ("depmax.kernels.names", "as_kernel"),
+        ("depmax.kernels.kernel", "as_kernel"),
         ("depmax.selection.selector", "BaseEstimator"),  # a class, but not defined there
         ("depmax.datasets.stored", "Path"),
         ("depmax.selection.bahsic.BAHSIC", "fit"),

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from depmax import hsic
-from depmax.data.reading import read_target_sample
+from depmax.data.sample import read_target_sample
 from depmax.kernels import (
     Gaussian,
     InverseDistance,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path
 
-from depmax.data.reading import read_target_sample
+from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._lasso import column_kernels as _column_kernels

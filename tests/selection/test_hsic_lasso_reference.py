@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depmax.data.reading import read_target_sample
+from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian
 from depmax.selection._lasso.column_kernels import column_kernels
 from depmax.selection._lasso.column_tiles import TileDesign

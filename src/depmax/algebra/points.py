@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms
 from depmax._limits import warn_if_long
 from depmax._threads import slices
 from depmax.data.sample import Sample
-from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
+from depmax.kernels.distances import MEDIAN_ROWS, squared_distances
 
 #: Distances of one block of rows to all others.
 BLOCK = 2**21

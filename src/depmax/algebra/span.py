@@ -15,8 +15,7 @@ from depmax.algebra.directions import NONE, leading, rank_of
 from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tiles_of
 from depmax.algebra.space import EPS, Form, Operator, Space, Span
 from depmax.algebra.targets import as_array
-from depmax.data.checks import require_semidefinite
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_semidefinite
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400

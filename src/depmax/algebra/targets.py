@@ -22,9 +22,8 @@ from depmax.algebra.row_sums import (
     dense,
     sum_rows,
 )
-from depmax.data.checks import require_positive, require_semidefinite
 from depmax.data.chunks import Chunk, add_up
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_positive, require_semidefinite
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import getdoc, isclass, signature
 from typing import Any, Literal, cast
@@ -12,6 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from depmax.cli.errors import UserError, nearest
+from depmax.cli.options import Fitting
 from depmax.cli.table import Table
 from depmax.evaluation import Prepare, ScreenFirst
 from depmax.evaluation.comparison.catalogue import catalogue, plain_name
@@ -101,29 +101,19 @@ def find_method(name: str, role: Role | None = None) -> Known:
     raise UserError(f"--method: there is no {role or 'method'} named {name!r}.{hint}")
 
 
-def build(
-    method: Known,
-    size: Any,
-    settings: Sequence[str],
-    *,
-    seed: int | None,
-    n_jobs: int | None,
-    screen: int | None = None,
-) -> Any:
-    """An unfitted estimator with its size and settings of the form NAME=VALUE.
-
-    With ``screen`` a selector searches only that many columns.
-    """
+def build(method: Known, size: Any, fitting: Fitting) -> Any:
+    """An unfitted estimator with its size and settings of the form NAME=VALUE."""
+    screen = fitting.screen
     if screen is not None and method.role != "selector":
         raise UserError(
             f"--screen: {method.name} makes new features from all columns; omit --screen."
         )
     model = clone(method.estimator)
     parameters = model.get_params()
-    given = _common(parameters, seed, n_jobs)
+    given = _common(parameters, fitting.seed, fitting.n_jobs)
     if size is not None:
         given[_size_parameter(method, size)] = size
-    for setting in settings:
+    for setting in fitting.settings or ():
         name, _, text = setting.partition("=")
         name = name.strip()
         if not _ or not name:

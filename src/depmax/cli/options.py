@@ -1,18 +1,26 @@
-"""Options that several commands share, with their help and completion."""
+"""Options that several commands share, with their help and completion.
+
+A command takes dataclasses among its parameters; every field of theirs becomes an option.
+"""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from depmax._limits import VARIABLE, limited_to, max_memory
-from depmax.cli.errors import UserError
+from depmax.cli.errors import UserError, guarded
 from depmax.cli.reading.source import ReadOptions
+
+if TYPE_CHECKING:
+    from depmax.cli.table import Request
 
 
 class Impute(StrEnum):
@@ -50,9 +58,9 @@ def _method_names(role: str | None) -> Callable[[], list[str]]:
 
 
 def _dataset_names() -> list[str]:
-    from depmax.datasets import available, fetchable
+    from depmax.datasets import available
 
-    return [*available(), *fetchable()]
+    return available()
 
 
 Data = Annotated[
@@ -60,59 +68,11 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help=(
-            "CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, recognised by "
-            "its extension; a data set that comes with depmax, such as bundled:sonar; or one "
-            "that is fetched, such as openml:adult."
+            "CSV, TSV, Excel, Parquet or Arrow/Feather file, recognised by its extension, a "
+            "folder of Parquet or Arrow files, or a data set that comes with depmax, such as "
+            "bundled:sonar."
         ),
         show_default=False,
-    ),
-]
-Target = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--target", "-t", metavar="COLUMN", help="Column to predict; repeat the option for several."
-    ),
-]
-Task = Annotated[
-    TaskName,
-    typer.Option(
-        "--task",
-        help="Whether the target holds classes or numbers; auto guesses, and says what it guessed.",
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        "--groups",
-        metavar="COLUMN",
-        help=(
-            "Column that says which rows belong together, such as the patient: p-values and "
-            "splits then treat whole groups, not rows, as independent. It is not used as a "
-            "feature."
-        ),
-    ),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        "--weight",
-        metavar="COLUMN",
-        help=(
-            "Column that says how many rows each row stands for; 0 ignores the row. It is not "
-            "used as a feature."
-        ),
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="COLUMN",
-        help="Use a column although it looks like an identifier; may be repeated.",
     ),
 ]
 Fill = Annotated[
@@ -121,49 +81,10 @@ Fill = Annotated[
         "--impute", help="Fill missing numbers; the most frequent value fills categories."
     ),
 ]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        metavar="CHAR",
-        help="Field separator of a text file: a character, tab or whitespace. Detected by default, "
-        "as are the next three.",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option("--decimal", metavar="CHAR", help="Decimal mark of a text file: . or ,"),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding", metavar="NAME", help="Text encoding, such as utf-8, cp1252 or utf-16."
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first line of a text file holds the column names.",
-        show_default=False,
-    ),
-]
-Missing = Annotated[
+Target = Annotated[
     list[str] | None,
     typer.Option(
-        "--missing",
-        metavar="TEXT",
-        help="Text that stands for a missing value in text files, besides an empty cell; may "
-        "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
-        "numbers also -, --, . and none.",
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        "--sheet",
-        metavar="NAME",
-        help="Sheet of an Excel file, by name or number (1 is the first, which is the default).",
+        "--target", "-t", metavar="COLUMN", help="Column to predict; repeat the option for several."
     ),
 ]
 
@@ -177,28 +98,16 @@ def _limit_memory(context: typer.Context, requested: str | None) -> str | None:
     return requested
 
 
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory that a table, a model or the values of all pairs of rows may take, such as "
-        "16GB, or none: what would take more is refused before it is read or computed. By "
-        f"default 4GB, or what {VARIABLE} says.",
-        callback=_limit_memory,
-    ),
-]
-#: Seeds that numpy takes.
-SEED = typer.Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")
-
-
 def _some(jobs: int | None) -> int | None:
     if jobs == 0:
         raise typer.BadParameter("must be 1 or more, or -1 for all processors; got 0.")
     return jobs
 
 
-Seed = Annotated[int, SEED]
+#: Seeds that numpy takes.
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -213,32 +122,6 @@ AllJobs = Annotated[
         help="Number of processors to use; all by default (-1).",
         callback=_some,
     ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress notes and progress.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Another parameter of the method, such as kernel=laplace or kernel__bandwidth=2; "
-        "may be repeated.",
-    ),
-]
-Screen = Annotated[
-    int | None,
-    typer.Option(
-        "--screen",
-        min=1,
-        metavar="N",
-        help=(
-            "Let a selector search only the N columns that each depend most on the target: for "
-            "tables with thousands of columns."
-        ),
-    ),
-]
-Scale = Annotated[
-    bool, typer.Option("--scale/--no-scale", help="Standardise numeric columns first.")
 ]
 Selector = Annotated[
     str,
@@ -271,35 +154,271 @@ DatasetName = Annotated[
 ]
 
 
-def read_options(
-    separator: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    header: bool | None,
-    missing: list[str] | None,
-    memory: str | None = None,
-    sheet: str | None = None,
-) -> ReadOptions:
-    """How files are read."""
-    separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
-    if separator is not None and len(separator) != 1 and separator != "whitespace":
-        raise UserError(
-            f"--separator must be a single character, tab or whitespace, got {separator!r}."
+@dataclass(frozen=True)
+class Reading:
+    """How the file is written, as far as that is not detected."""
+
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="CHAR",
+            help="Field separator of a text file: a character, tab or whitespace. Detected by "
+            "default, as are the next three.",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option("--decimal", metavar="CHAR", help="Decimal mark of a text file: . or ,"),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding", metavar="NAME", help="Text encoding, such as utf-8, cp1252 or utf-16."
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a text file holds the column names.",
+            show_default=False,
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="TEXT",
+            help="Text that stands for a missing value in text files, besides an empty cell; may "
+            "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
+            "numbers also -, --, . and none.",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            "--sheet",
+            metavar="NAME",
+            help="Sheet of an Excel file, by name or number; 1, the first, is the default.",
+        ),
+    ] = None
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--max-memory",
+            metavar="SIZE",
+            help="Memory that a table, a model or the values of all pairs of rows may take, such "
+            "as 16GB, or none: what would take more is refused before it is read or computed. By "
+            f"default 4GB, or what {VARIABLE} says.",
+            callback=_limit_memory,
+        ),
+    ] = None
+
+    def options(self) -> ReadOptions:
+        """The same, checked."""
+        separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(
+            str(self.separator), self.separator
         )
-    if separator in ('"', "\n", "\r"):
-        raise UserError(f"--separator cannot be {separator!r}.")
-    if decimal not in (None, ".", ","):
-        raise UserError(f"--decimal must be . or , (got {decimal!r}).")
-    if decimal is not None and decimal == separator:
-        raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
-    if encoding is not None:
-        encoding = _known_encoding(encoding)
-    options = ReadOptions(
-        separator, decimal, encoding, header, sheet=sheet, max_memory=max_memory(memory)
-    )
-    if missing is None:
-        return options
-    return replace(options, missing=("", *missing), missing_numbers=())
+        if separator is not None and len(separator) != 1 and separator != "whitespace":
+            raise UserError(
+                f"--separator must be a single character, tab or whitespace, got {separator!r}."
+            )
+        if separator in ('"', "\n", "\r"):
+            raise UserError(f"--separator cannot be {separator!r}.")
+        decimal, encoding = self.decimal, self.encoding
+        if decimal not in (None, ".", ","):
+            raise UserError(f"--decimal must be . or , (got {decimal!r}).")
+        if decimal is not None and decimal == separator:
+            raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
+        if encoding is not None:
+            encoding = _known_encoding(encoding)
+        options = ReadOptions(
+            separator,
+            decimal,
+            encoding,
+            self.header,
+            sheet=self.sheet,
+            max_memory=max_memory(self.max_memory),
+        )
+        if self.missing is None:
+            return options
+        return replace(options, missing=("", *self.missing), missing_numbers=())
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns are."""
+
+    task: Annotated[
+        TaskName,
+        typer.Option(
+            "--task",
+            help="Whether the target holds classes or numbers; auto guesses, and says what.",
+        ),
+    ] = TaskName.auto
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            "--weight",
+            metavar="COLUMN",
+            help=(
+                "Column that says how many rows each row stands for; 0 ignores the row. It is not "
+                "used as a feature."
+            ),
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Use a column although it looks like an identifier; may be repeated.",
+        ),
+    ] = None
+    impute: Fill = None
+
+    @property
+    def fill(self) -> str | None:
+        """What fills gaps, as text."""
+        return self.impute and str(self.impute)
+
+    def request(self, target: list[str] | None, **more: Any) -> Request:
+        """What a table is made of."""
+        from depmax.cli.table import Request
+
+        return Request(
+            tuple(target or ()),
+            tuple(self.drop or ()),
+            tuple(self.keep or ()),
+            self.fill,
+            self.task.value,
+            weight=self.weight,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class GroupedColumns(Columns):
+    """And which rows belong together."""
+
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="COLUMN",
+            help=(
+                "Column that says which rows belong together, such as the patient: p-values and "
+                "splits then treat whole groups, not rows, as independent. It is not used as a "
+                "feature."
+            ),
+        ),
+    ] = None
+
+    def request(self, target: list[str] | None, **more: Any) -> Request:
+        """What a table is made of."""
+        return super().request(target, groups=self.groups, **more)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a method is fitted."""
+
+    screen: Annotated[
+        int | None,
+        typer.Option(
+            "--screen",
+            min=1,
+            metavar="N",
+            help=(
+                "Let a selector search only the N columns that each depend most on the target: for "
+                "tables with thousands of columns."
+            ),
+        ),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another parameter of the method, such as kernel=laplace or kernel__bandwidth=2; "
+            "may be repeated.",
+        ),
+    ] = None
+    scale: Annotated[
+        bool, typer.Option("--scale/--no-scale", help="Standardise numeric columns first.")
+    ] = True
+    seed: Seed = 0
+    n_jobs: Jobs = None
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer takes it: fields of dataclasses are options; errors end in one line."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters: list[Parameter] = []
+    groups = {}
+    for name, parameter in signature(function).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = dict(_options(hints[name]))
+            parameters += groups[name].values()
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        built = {
+            name: hints[name](**{option: given.pop(option) for option in options})
+            for name, options in groups.items()
+        }
+        function(**given, **built)
+
+    run.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]  # what inspect.signature looks for
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return guarded(run)
+
+
+def _options(kind: Any) -> Iterator[tuple[str, Parameter]]:
+    """Fields of a dataclass as keyword parameters."""
+    hints = get_type_hints(kind, include_extras=True)
+    for one in fields(kind):
+        if one.init:
+            name, default = one.name, one.default
+            yield (
+                name,
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name]),
+            )
+
+
+def typed(*given: Any) -> list[str]:
+    """Options of dataclasses as a user types them; those with their defaults are left out."""
+    words: list[str] = []
+    for group in given:
+        for name, parameter in _options(type(group)):
+            value = getattr(group, name)
+            (option,) = (one for one in parameter.annotation.__metadata__)
+            flag = option.default if isinstance(option.default, str) else f"--{name}"
+            if value == parameter.default:
+                continue
+            if "/" in flag:  # --header or --no-header
+                words.append(flag.split("/")[0 if value else 1])
+            else:
+                words += spelled({flag: value})
+    return words
+
+
+def spelled(options: dict[str, Any]) -> list[str]:
+    """Options as they are typed; those that were not given are left out."""
+    words: list[str] = []
+    for option, value in options.items():
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        for one in map(str, values):
+            # a value that looks like an option is read as one unless it is tied to its own
+            words += [f"{option}={one}"] if one.startswith("-") else [option, one]
+    return words
 
 
 def require_one(option: str, value: object, other: str, its_value: object) -> None:

@@ -7,10 +7,13 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -18,15 +21,19 @@ from rich.text import Text
 from depmax._text import printable, short_effect
 
 
+@dataclass
 class Output:
     """Tables for people on a terminal, tab-separated lines in a pipe, JSON on request."""
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
-        self.as_json = as_json
-        self.quiet = quiet
-        self._results: dict[str, Any] = {}
-        self._out = Console(highlight=False)
-        self._err = Console(stderr=True, highlight=False)
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Suppress notes and progress.")] = (
+        False
+    )
+    _results: dict[str, Any] = field(default_factory=dict, init=False)
+    _out: Console = field(default_factory=partial(Console, highlight=False), init=False)
+    _err: Console = field(
+        default_factory=partial(Console, stderr=True, highlight=False), init=False
+    )
 
     @property
     def on_terminal(self) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 from depmax._text import counted
 from depmax.cli.errors import DataError
 from depmax.cli.output import Output
-from depmax.data.sample import read_weights
+from depmax.data.weights import read_weights
 
 if TYPE_CHECKING:
     from depmax.cli.table import Table

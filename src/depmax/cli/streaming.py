@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from depmax._text import counted
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
+from depmax.cli.options import Columns, TaskName
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
 from depmax.data.files import FORMATS
@@ -52,7 +53,7 @@ def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[
 def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> None:
     """Refuse a file in which a column of the model is missing or has another type."""
     schema = source.schema()
-    absent = [name for name in columns if name not in schema and not source.has_column(name)]
+    absent = [name for name in columns if name not in schema]
     if absent:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise ModelError(
@@ -60,7 +61,7 @@ def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> N
             f"{nearest(absent[0], schema)}"
         )
     for name, expected in columns.items():
-        if expected is None or name not in schema:
+        if expected is None:
             continue
         found = TYPES.get(kind_of(schema[name]))
         if kind_of(schema[name]) == "empty" or found == expected:
@@ -109,10 +110,11 @@ def apply(model: Any, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(np.asarray(features), schema=list(names))
 
 
-def can_stream(source: Source, estimator: Any, task: str, impute: Any) -> bool:
+def can_stream(source: Source, estimator: Any, columns: Columns) -> bool:
     """Whether a method can be fitted to all rows of a large table in parts."""
     is_table = source.path.is_dir() or source.path.suffix.lower() in FORMATS
-    return is_table and task == "auto" and impute is None and getattr(estimator, "_streams", False)
+    is_plain = columns.task == TaskName.auto and columns.impute is None and columns.weight is None
+    return is_table and is_plain and getattr(estimator, "_streams", False)
 
 
 def fit_streamed(source: Source, table: Table, estimator: Any, *, scale: bool) -> Pipeline:

@@ -12,10 +12,8 @@ import polars as pl
 
 from depmax._text import counted
 from depmax.cli.errors import DataError, UserError, nearest, shortened
-from depmax.cli.options import Impute, TaskName
 from depmax.cli.output import Output
-from depmax.cli.reading import open_source
-from depmax.cli.reading.source import ReadOptions, Source, kind_of
+from depmax.cli.reading.source import Source, kind_of
 from depmax.cli.row_columns import groups_of_rows, weights_of_rows
 from depmax.data import Target, Task, read_target, role_of_text
 
@@ -377,42 +375,10 @@ def _why_not(name: str, dtype: pl.DataType, what: str) -> str:
     return f"{what} {name!r} holds {dtype} values, neither numbers nor categories."
 
 
-def ask(
-    out: Output,
-    data: str,
-    reading: ReadOptions,
-    target: list[str] | None,
-    task: TaskName,
-    drop: list[str] | None,
-    keep: list[str] | None,
-    impute: Impute | None,
-    groups: str | None = None,
-    weight: str | None = None,
-    *,
-    draws_rows: bool = False,
-    seed: int = 0,
-    uses_missing: bool = False,
-    given: list[str] | None = None,
-) -> Table:
+def ask(out: Output, source: Source, request: Request) -> Table:
     """The table and its target, with a line about each and notes on what was ignored."""
-    source = open_source(data, reading)
     with out.working(f"reading {source.name}"):
-        table = make_table(
-            source,
-            Request(
-                tuple(target or ()),
-                tuple(drop or ()),
-                tuple(keep or ()),
-                impute and str(impute),
-                task.value,
-                groups,
-                weight,
-                draws_rows,
-                seed,
-                uses_missing,
-                tuple(given or ()),
-            ),
-        )
+        table = make_table(source, request)
     out.say(f"{source.name}: {table.about}")
     out.note(table.notes)
     out.result("rows", table.X.height)

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from depmax._files import expand_home, replacing, require_writable
+from depmax._files import expand_home, first_line, replacing, require_writable
 from depmax.cli.errors import OutputError
 
 
@@ -125,35 +124,6 @@ class Arrow(Writer):
             self._writer.close()
 
 
-class Npz(Writer):
-    """Rows are collected, since the format holds whole arrays."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._batches: list[np.ndarray] = []
-        self._names: list[str] = []
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Keep rows of numbers until the file is closed."""
-        text = [
-            n for n, dtype in rows.schema.items() if not (dtype.is_numeric() or dtype == pl.Boolean)
-        ]
-        if text:
-            raise OutputError(
-                f"NPZ holds numbers, but column {text[0]!r} is not numeric: write .parquet or .csv."
-            )
-        self._names = rows.columns
-        self._batches.append(rows.to_numpy())
-
-    def close(self) -> None:
-        """Write all rows."""
-        if self._batches:
-            with self.path.open("wb") as file:
-                np.savez_compressed(
-                    file, X=np.concatenate(self._batches), feature_names=np.array(self._names)
-                )
-
-
 #: Writer of every extension.
 FORMATS: dict[str, type[Writer]] = {
     ".csv": Csv,
@@ -163,7 +133,6 @@ FORMATS: dict[str, type[Writer]] = {
     ".arrow": Arrow,
     ".ipc": Arrow,
     ".feather": Arrow,
-    ".npz": Npz,
 }
 
 
@@ -228,3 +197,5 @@ def open_writer(path: Path) -> Iterator[Writer]:
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputError(f"Cannot write {path}: {error}") from error
+    except pl.exceptions.PolarsError as error:  # a type that the format does not have
+        raise OutputError(f"Cannot write {path}: {first_line(error)}.") from None

@@ -135,6 +135,10 @@ Pieces = frozenset[int] | None
 Work = Callable[[int, Iterator[Chunk]], Any]
 
 
+class RowsInChunks:
+    """Rows of X or of y of a table in chunks that was visited once; see ``StreamRows``."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Scan(ABC):
     """A table that is read a piece at a time, as often as a method needs.

@@ -14,13 +14,15 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax._warnings import warn_caller
-from depmax.data.checks import Missing, require_finite
 
 #: Text with more distinct values than this, and than half the rows, is not a category.
 MANY_LEVELS = 20
 DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 #: Whole numbers of 128 bits, which no array has.
 WIDE = (nw.Int128, nw.UInt128)
+#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
+#: it is refused.
+Missing = Literal["neutral", "fill", "level", "refuse"]
 TextRole = Literal["category", "identifier", "free text"]
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -257,7 +259,7 @@ class Columns:
             )
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        return require_finite(values, self.names, "X", is_part=True)
+        return values
 
     def _encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         """The same frame with categorical columns as codes."""

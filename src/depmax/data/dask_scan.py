@@ -17,7 +17,6 @@ import numpy as np
 from dask import array as da
 
 from depmax._text import counted
-from depmax.data.checks import require_equal_length
 from depmax.data.chunks import (
     Chunk,
     Names,
@@ -31,7 +30,7 @@ from depmax.data.chunks import (
     split_target,
 )
 from depmax.data.columns import column_names
-from depmax.data.table import is_dask
+from depmax.data.table import is_dask, require_equal_length
 
 #: Results that one task of the tree adds.
 FAN_IN = 8

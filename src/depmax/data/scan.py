@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from depmax._parameters import is_whole
-from depmax.data.checks import require_equal_length
 from depmax.data.chunks import (
     Chunk,
     IteratedScan,
@@ -35,10 +34,9 @@ from depmax.data.columns import (
     why_not_numeric,
 )
 from depmax.data.files import FileScan
-from depmax.data.labels import as_columns, declared_categories, present_target
 from depmax.data.stream import Stream
-from depmax.data.table import is_dask
-from depmax.data.target import TargetFacts
+from depmax.data.table import is_dask, require_equal_length
+from depmax.data.target import TargetFacts, as_columns, declared_categories, present_target
 
 #: Outputs up to which the first visit to a table takes their mean and scatter.
 FEW_OUTPUTS = 16

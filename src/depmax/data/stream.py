@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.data.checks import sample_positions
-from depmax.data.chunks import Chunk, Scan, stacked
+from depmax.data.chunks import Chunk, RowsInChunks, Scan, stacked
 from depmax.data.columns import Columns
-from depmax.data.labels import present_target
+from depmax.data.table import require_finite, sample_positions
+from depmax.data.target import present_target
 
 
 class SampledRowsWarning(UserWarning):
@@ -130,6 +130,8 @@ def _visit(
         start, end = starts[number : number + 2].tolist()
         for chunk in chunks:
             x = decoder.matrix(chunk.x) if inputs else None
+            if x is not None:
+                x = require_finite(x, decoder.names, "X", is_part=True)
             y, missing = (None, None) if chunk.y is None else present_target(chunk.y)
             if x is not None and missing is not None:
                 x = x[~missing]
@@ -175,7 +177,7 @@ def _target(chunk: Chunk) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamRows:
+class StreamRows(RowsInChunks):
     """Rows of a stream as a kernel reads them: those of X, or a view of y.
 
     Indexed by a ``Chunk`` it gives the rows of that chunk; by positions, rows in memory.
@@ -258,6 +260,20 @@ class StreamRows:
         counts = np.array([counted[value] for value in values.tolist()])
         return replace(groups, example=values[:1], distinct=(values, counts))
 
+    def sliced(self, column: Change, n_slices: int) -> Change:
+        """From a target to the number of the slice of every row, of shape (n,).
+
+        Slices have nearly equal counts, as those made in memory; their edges are found in four
+        visits.
+        """
+        n_rows = self.stream.n_rows
+        least, more = divmod(n_rows, n_slices)
+        ranks = np.cumsum([least + (number < more) for number in range(n_slices)])[:-1]
+        ranks = np.unique(ranks[ranks < n_rows])  # of the first row of every later slice
+        edges, below, count = order_statistics(self.stream, column, ranks)
+        middle = below + count - (count + 1) // 2  # rank of the middle one of equal values
+        return partial(_slice_of, column, edges, middle >= ranks)
+
     def describe_to(self, estimator: Any) -> None:
         """Set what ``fit`` tells about the columns: their number, names and categories."""
         estimator.categories_, estimator.n_features_in_ = {}, self.shape[1]
@@ -322,19 +338,6 @@ def refuse_with_streams(owner: str, **options: Any) -> None:
                 f"{owner} with {name}= needs all rows in memory, but X is read a chunk at a time: "
                 f"pass X.compute() if it fits, or a random part of its rows."
             )
-
-
-def sliced(stream: Stream, column: Change, n_slices: int) -> Change:
-    """From a target to the number of the slice of every row, of shape (n,).
-
-    Slices have nearly equal counts, as those made in memory; their edges are found in four visits.
-    """
-    least, more = divmod(stream.n_rows, n_slices)
-    ranks = np.cumsum([least + (number < more) for number in range(n_slices)])[:-1]
-    ranks = np.unique(ranks[ranks < stream.n_rows])  # of the first row of every later slice
-    edges, below, count = order_statistics(stream, column, ranks)
-    middle = below + count - (count + 1) // 2  # rank of the middle one of equal values
-    return partial(_slice_of, column, edges, middle >= ranks)
 
 
 def _slice_of(

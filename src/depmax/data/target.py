@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from scipy import sparse
 
-from depmax._arrays import count_integers, object_array
-from depmax.data.checks import require_finite
-from depmax.data.labels import (
-    Indicators,
-    as_columns,
-    as_numbers,
-    column_of,
-    count_values,
-    declared_categories,
-    is_mark,
-    missing_rows,
+from depmax.data.chunks import RowsInChunks
+from depmax.data.columns import WIDE, in_narwhals, is_missing
+from depmax.data.table import refuse_unreadable, require_finite
+from depmax.data.target_messages import (
     refuse_gaps,
     refuse_identifiers,
     refuse_mixed,
-    require_classes,
-    settle,
-    target_array,
+    refuse_nested,
+    refuse_ragged,
+    refuse_unknown_types,
     warn_of_order,
+    warn_of_survival,
 )
-from depmax.data.stream import Change, StreamRows, sliced
-from depmax.data.table import refuse_unreadable
+from depmax.kernels.kernel import object_array
+from depmax.kernels.labels import count_distinct
+
+if TYPE_CHECKING:
+    from depmax.data.stream import StreamRows
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -117,7 +120,8 @@ class TargetFacts:
                 )
             return "multilabel" if self.is_binary and task != "regression" else "multioutput"
         values, most = self.values, float(MAX_INTEGER_CLASSES)
-        refuse_mixed(values)
+        if values.dtype.kind == "O":
+            refuse_mixed(values)
         is_number = values.dtype.kind in "iuf"
         if task == "regression":
             if values.dtype.kind not in "biuf":
@@ -172,7 +176,7 @@ class Target:
     @property
     def is_streamed(self) -> bool:
         """Whether values are read a chunk at a time."""
-        return isinstance(self.values, StreamRows)
+        return isinstance(self.values, RowsInChunks)
 
     def take(self, rows: np.ndarray) -> Target:
         """Some of the rows in memory; the type stays that of the whole."""
@@ -200,7 +204,7 @@ class Target:
                 "chunk at a time: merge rare ones."
             )
         values = self.values[self.labelled] if self.n_unlabeled else self.values
-        return count_integers(values) or np.unique(values, return_counts=True)
+        return count_distinct(values)
 
     @property
     def classes(self) -> np.ndarray:
@@ -255,7 +259,7 @@ class Target:
             vectors = replace(vectors, moments=self.values.stream.numbers.moments)
         return vectors
 
-    def view(self, change: Change, width: int | None) -> Any:
+    def view(self, change: Callable[[np.ndarray], np.ndarray], width: int | None) -> Any:
         """A function of the target, with so many columns; of labels where ``width`` is None."""
         return self.values.changed(change, width) if self.is_streamed else change(self.values)
 
@@ -263,9 +267,9 @@ class Target:
         """One grouping of the rows in chunks per output: its classes, or slices of its numbers."""
         if self.kind == "classes":
             return [self.labels]
-        columns: list[Change] = [partial(column_of, number) for number in range(self.n_columns)]
+        columns: list[Any] = [partial(column_of, number) for number in range(self.n_columns)]
         if self.kind != "multilabel":
-            columns = [sliced(self.values.stream, column, n_slices) for column in columns]
+            columns = [self.values.sliced(column, n_slices) for column in columns]
         return [self.values.grouped(column) for column in columns]
 
 
@@ -302,7 +306,7 @@ def read_target(
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     rules: Any = {"semi": semi, "whole_classes": whole_classes, "task": task, "is_part": is_part}
-    if isinstance(y, StreamRows):
+    if isinstance(y, RowsInChunks):
         return _in_chunks(y, **rules)
     refuse_unreadable(y, "y")
     array, series = target_array(y), declared_categories(y)
@@ -329,7 +333,7 @@ def decide(
     facts: TargetFacts, series: Any, *, semi: bool, whole_classes: bool, task: Any, is_part: bool
 ) -> TargetKind:
     """The type of a target by facts; ``series`` is a column of categories, if it is one."""
-    if not semi:
+    if facts.n_missing and not semi:
         refuse_gaps(facts.n_missing, facts.n_missing + facts.n_rows)
     kind = facts.kind(whole_classes, task)
     if kind == "classes" and not is_part:
@@ -339,7 +343,7 @@ def decide(
     return kind
 
 
-def _in_chunks(y: StreamRows, **rules: Any) -> Target:
+def _in_chunks(y: Any, **rules: Any) -> Target:
     """A target whose values are not held, but for those that were counted."""
     facts, numbers, distinct = y.stream.facts, y.stream.numbers, None
     kind = decide(facts, declared_categories(y.stream.table.empty.y), **rules)
@@ -398,3 +402,173 @@ def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
     if unlabeled is not None and not (isinstance(unlabeled, str) and unlabeled == "auto"):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     return unlabeled == "auto" and isinstance(beta, Real) and float(beta) > 0
+
+
+# --- values of one type ---------------------------------------------------------------------------
+def target_array(y: Any) -> np.ndarray:
+    """Target as an array of one or two dimensions, of one type where its values have one."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: these methods are supervised."
+        )
+    array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
+    if array.dtype.kind in "mMcVO":
+        refuse_unknown_types(array)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _as_array(y: Any) -> np.ndarray:
+    if sparse.issparse(y):
+        return y.toarray()
+    native = in_narwhals(y, eager_only=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        return _of_series(native)
+    if isinstance(native, nw.DataFrame):
+        columns = [_of_series(series) for series in native.iter_columns()]
+        warn_of_survival(native)
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    try:
+        array = np.asarray(y)  # not a subclass such as np.matrix
+    except ValueError as error:
+        refuse_ragged(error)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return settle(array)
+    return array
+
+
+def _of_series(series: Any) -> np.ndarray:
+    """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
+    refuse_nested(series)
+    gaps = series.dtype.is_integer() and series.null_count() > 0
+    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
+        return series.to_numpy()
+    if series.null_count() == 0 and series.dtype == nw.Boolean:
+        return series.to_numpy().astype(bool, copy=False)
+    if series.null_count() == 0 and series.dtype == nw.String:
+        return np.array(series.to_list(), dtype=str)
+    return settle(object_array(series.to_list()))
+
+
+def declared_categories(y: Any) -> nw.Series[Any] | None:
+    """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
+    if isinstance(y, np.ndarray):
+        return None
+    native = in_narwhals(y, eager_only=True, allow_series=True)
+    if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
+        native = next(native.iter_columns())
+    declared = isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
+    return native if declared else None
+
+
+def settle(array: np.ndarray) -> np.ndarray:
+    """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    present = [item for item in array if not is_missing(item)]
+    types = {_type_of(item) for item in present}
+    complete = len(present) == len(array)
+    if types <= {int, float} and float in types:
+        return np.array([np.nan if is_missing(item) else item for item in array], dtype=np.float64)
+    if complete and len(types) == 1 and types <= {bool, int, str}:
+        try:
+            return array.astype(types.pop())
+        except OverflowError:
+            raise ValueError(
+                f"The whole number {max(present, key=abs)} takes more than 64 bits: pass labels as "
+                "text, and numbers as floats."
+            ) from None
+    return array
+
+
+def _type_of(item: Any) -> type:
+    """The built-in type that numpy's and Python's own objects share."""
+    families = (
+        (bool, bool | np.bool_),
+        (int, int | np.integer),
+        (float, float | np.floating | Decimal | Fraction),
+    )
+    return next((kind for kind, family in families if isinstance(item, family)), type(item))
+
+
+def missing_rows(array: np.ndarray) -> np.ndarray:
+    """Which rows have no value: NaN or None."""
+    if array.dtype.kind == "f":
+        absent = np.isnan(array)
+    elif array.dtype.kind == "O":
+        absent = np.array([is_missing(item) for item in array.flat]).reshape(array.shape)
+    else:
+        absent = np.zeros(array.shape, dtype=bool)
+    return absent.any(axis=1) if absent.ndim == 2 else absent
+
+
+def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target of a chunk on the rows that have one, and which have none; None if all have."""
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
+    missing = missing_rows(array)
+    return (settle(array[~missing]), missing) if missing.any() else (array, None)
+
+
+def require_classes(classes: np.ndarray) -> None:
+    """Refuse a single class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes.tolist()[0]!r}): nothing can depend on a constant. At "
+            "least two classes are needed."
+        )
+
+
+def as_columns(y: np.ndarray) -> np.ndarray:
+    """Numbers as columns of floats."""
+    values = np.asarray(y, dtype=np.float64)
+    return values[:, np.newaxis] if values.ndim == 1 else values
+
+
+def column_of(number: int, y: np.ndarray) -> np.ndarray:
+    """One column of a target, of shape (n,)."""
+    return as_columns(y)[:, number]
+
+
+def as_numbers(array: np.ndarray) -> np.ndarray:
+    """Columns of floats, NaN where a value is missing."""
+    if array.dtype.kind == "O":
+        array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "A target with several columns must be numeric: encode its text columns first."
+        ) from error
+    return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
+
+    classes: np.ndarray  # sorted
+    signs: bool = False
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, n_classes) or (n, 1)."""
+        codes = np.searchsorted(self.classes, y)
+        if self.signs:
+            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.eye(len(self.classes))[codes]
+
+
+def count_values(values: np.ndarray, most: float) -> dict[Any, int]:
+    """How often each value occurs, or each of some of them, more than so many."""
+    if values.dtype.kind in "OU":
+        return dict(Counter(values.tolist()))
+    if len(values) > most:  # some rows often show that there are many
+        some = np.unique(values[:: 1 + int(len(values) // (2 * most))])
+        if len(some) > most:
+            return dict.fromkeys(some[: int(most) + 1].tolist(), 1)
+    found = count_distinct(values)
+    return dict(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a label is -1, which may mark an unlabelled row."""
+    return isinstance(value, Real) and value == -1

@@ -1,4 +1,4 @@
-"""Real data sets, bundled or fetched, and artificial problems.
+"""Real data sets that come with depmax, and artificial problems.
 
 >>> from depmax.datasets import load
 >>> load("sonar")
@@ -16,19 +16,13 @@ from depmax.datasets.artificial import (
     make_sine_direction,
     make_xor,
 )
-from depmax.datasets.openml import FetchError, fetch, fetchable
-from depmax.datasets.stored import Dataset, available, data_folder, load, load_external
+from depmax.datasets.stored import Dataset, available, load
 
 __all__ = [
     "Dataset",
-    "FetchError",
     "Problem",
     "available",
-    "data_folder",
-    "fetch",
-    "fetchable",
     "load",
-    "load_external",
     "make_collinear_classes",
     "make_linear_direction",
     "make_mixed",

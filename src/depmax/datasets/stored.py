@@ -1,17 +1,14 @@
-"""A data set, and sets stored as compressed CSV files in the package or in DEPMAX_DATA."""
+"""A data set, and those that come with the package as compressed CSV files."""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import gzip
-import hashlib
-import os
 from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -91,8 +88,8 @@ def _as_columns(array: np.ndarray) -> np.ndarray:
     return array[:, np.newaxis] if array.ndim == 1 else array
 
 
-_VARIABLE = "DEPMAX_DATA"
-_SUFFIX = ".csv.gz"
+#: Ending of the files.
+SUFFIX = ".csv.gz"
 
 
 @dataclass(frozen=True)
@@ -218,7 +215,7 @@ def available() -> list[str]:
     ['abalone', 'adult_sample', 'dermatology']
     """
     files = (file.name for file in _folder().iterdir())
-    return sorted(file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX))
+    return sorted(file.removesuffix(SUFFIX) for file in files if file.endswith(SUFFIX))
 
 
 def load(name: str) -> Dataset:
@@ -245,10 +242,9 @@ def load(name: str) -> Dataset:
     if name not in names:
         near = difflib.get_close_matches(str(name), names) or names
         raise ValueError(
-            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? To "
-            "read a data set from your own folder, use load_external."
+            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}?"
         )
-    table = read_table(_folder() / f"{name}{_SUFFIX}")
+    table = read_table(_folder() / f"{name}{SUFFIX}")
     origin = _read_licence(_folder() / f"{name}.licence.txt")
     return Dataset(
         X=table.X,
@@ -279,97 +275,3 @@ def _read_licence(path: Traversable) -> dict[str, str]:
             key, _, value = line.partition(": ")
             records[key] = value.strip()
     return records
-
-
-def data_folder() -> Path:
-    """Folder that the environment variable DEPMAX_DATA names.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    FileNotFoundError
-        If the variable is not set, or does not name a folder.
-    """
-    value = os.environ.get(_VARIABLE, "")
-    if not value:
-        raise FileNotFoundError(
-            f"The environment variable {_VARIABLE} is not set. Set it to a folder with "
-            f"files NAME{_SUFFIX}: a header row, the features first, the target last."
-        )
-    folder = Path(value).expanduser()
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"The environment variable {_VARIABLE} does not name a folder: {folder}"
-        )
-    return folder
-
-
-def load_external(name: str, *, sha256: str | None = None) -> Dataset:
-    """Load NAME.csv.gz from the folder that the environment variable DEPMAX_DATA names.
-
-    The file has a header row, and the features come first. The last column is the target; if
-    several columns at the end are named ``label_...``, together they are a two-dimensional target.
-
-    Parameters
-    ----------
-    name : str
-        File name without ``.csv.gz``.
-    sha256 : str, optional
-        Checksum that the unpacked file must have; by default it is not checked.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    FileNotFoundError
-        If the variable is not set, or the folder has no such file.
-    ValueError
-        If the file has another checksum.
-    """
-    if not name or name != Path(name).name:
-        raise ValueError(f"name must be a plain file name without a folder, not {name!r}.")
-    try:
-        folder = data_folder()
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"{name}{_SUFFIX} does not come with depmax. {error}") from None
-    path = folder / f"{name}{_SUFFIX}"
-    if not path.is_file():
-        names = sorted(file.name.removesuffix(_SUFFIX) for file in folder.glob(f"*{_SUFFIX}"))
-        near = difflib.get_close_matches(name, names)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise FileNotFoundError(
-            f"{path.name} is not in {folder}, the folder that the environment variable "
-            f"{_VARIABLE} names.{hint}"
-        )
-    if sha256 is not None:
-        _require_checksum(path, sha256)
-    table = read_table(path)
-    return Dataset(
-        X=table.X,
-        y=table.y,
-        feature_names=table.feature_names,
-        target_name=table.target_name,
-        name=name,
-        title=name,
-        source=str(path),
-        citation="",
-        licence="not recorded",
-        notes="",
-    )
-
-
-def _require_checksum(path: Path, expected: str) -> None:
-    digest = hashlib.sha256()
-    with gzip.open(path, "rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    if digest.hexdigest() != expected:
-        raise ValueError(
-            f"{path} is not the expected file: the SHA-256 of its unpacked content is "
-            f"{digest.hexdigest()}, not {expected}."
-        )

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.data.checks import require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence._terms import (
     TileSums,
     cosine,

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, sparse
 
-from depmax.data.checks import require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence import _terms
 from depmax.dependence._terms import Product, is_constant, product_with
 from depmax.dependence.resolve import read_pair

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data import read_table
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_samples
+from depmax.data.table import require_equal_length
 from depmax.dependence import _terms
 from depmax.dependence._terms import cosine
 from depmax.dependence.resolve import require_numbers

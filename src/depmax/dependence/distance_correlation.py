@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import read_sample, warn_of_outputs
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_sample, require_samples, warn_of_outputs
+from depmax.data.table import require_equal_length
 from depmax.dependence._terms import cosine, self_and_cross_terms
 from depmax.dependence.resolve import weighted_rows
 from depmax.kernels import Distance, FromFunction

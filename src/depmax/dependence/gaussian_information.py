@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from depmax.data import read_table, read_target
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import read_sample
+from depmax.data.sample import read_sample, require_samples
+from depmax.data.table import require_equal_length
 from depmax.dependence.resolve import require_numbers, weighted_rows
 
 #: A part of a column that is independent of the columns before it, below this share of its

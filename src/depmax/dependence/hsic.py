@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.data.checks import MINIMUM, require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import MINIMUM, Sample, require_samples
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import read_pair, refuse_to_choose

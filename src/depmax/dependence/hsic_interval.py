@@ -11,8 +11,7 @@ from scipy import special
 
 from depmax._warnings import warn_caller
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.law import u_centred
-from depmax.dependence._nulls.rare import is_varied
+from depmax.dependence._nulls.law import is_varied, u_centred
 from depmax.dependence._terms import self_and_cross_terms
 from depmax.dependence.variance import (
     first_order_variance,
@@ -98,7 +97,8 @@ def hsic_interval(
     # the variance under independence, 2 ΣÃ² ΣB̃² / (m (m - 3)), in units of HSIC₁
     left = 2.0 * max(of_x, 0.0) * max(of_y, 0.0) / (m * (m - 3))
     variance = first_order_variance(x_sample, y_sample)
-    low, high = root_interval(cross, variance, left, m, confidence_level)
+    ends = root_interval(cross, variance, left, m, confidence_level)
+    low, high = (float(end) for end in ends)
     below, above = error_of_maps(x_sample, y_sample, confidence_level)
     reliable = all(
         [

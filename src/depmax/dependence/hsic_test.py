@@ -12,14 +12,20 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax import _limits
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import aligned, refuse_streamed_target
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample, aligned, refuse_streamed_target, require_samples
 from depmax.data.stream import refuse_with_streams
-from depmax.data.table import is_streamed
+from depmax.data.table import is_streamed, require_equal_length
+from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
-from depmax.dependence._nulls.law import permutation_law
+from depmax.dependence._nulls.law import (
+    Levels,
+    counted_pvalue,
+    counts_of,
+    is_out_of_range,
+    permutation_law,
+    spread,
+)
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -27,7 +33,6 @@ from depmax.dependence._nulls.permutation import (
     permuted_statistics,
     slack_of,
 )
-from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
@@ -291,14 +296,14 @@ def _gamma_test(x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None) -
     of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x, y, draws.n_jobs))
     levels_x, levels_y = Levels.of(x), Levels.of(y)
     law = permutation_law(
-        spread_of(x, levels_x, m * (m - 3) * of_x),
-        spread_of(y, levels_y, m * (m - 3) * of_y),
+        spread(x, m * (m - 3) * of_x, levels_x),
+        spread(y, m * (m - 3) * of_y, levels_y),
         n_samples=m,
     )
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
         return IndependenceTest(cross, counted, "counts", m)
-    if is_out_of_range(law, levels_x, levels_y, m):
+    if is_out_of_range(law, counts_of(levels_x, levels_y), m):
         return _permutation_test(x, y, draws)
     return IndependenceTest(cross, law.sf(cross), "gamma", m)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from depmax._threads import chunk_rows, slices
 from depmax.data import read_table
-from depmax.data.checks import warn_of_scales
+from depmax.data.table import warn_of_scales
 from depmax.dependence.resolve import require_numbers
 from depmax.kernels import Distance
 

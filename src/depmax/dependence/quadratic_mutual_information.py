@@ -10,9 +10,8 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax.data import Target, read_table, read_target
-from depmax.data.checks import require_equal_length, require_samples, warn_of_scales
-from depmax.data.reading import warn_of_outputs
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_samples, warn_of_outputs
+from depmax.data.table import require_equal_length, warn_of_scales
 from depmax.dependence._terms import is_constant, terms
 from depmax.dependence.resolve import weighted_rows
 from depmax.kernels import Columns, Delta, Gaussian, Kernel

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax.data import Table
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import aligned, read_sample, read_target_sample
-from depmax.data.sample import Sample, weigh
+from depmax.data.sample import Sample, aligned, read_sample, read_target_sample
+from depmax.data.table import require_equal_length
+from depmax.data.weights import weigh
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel

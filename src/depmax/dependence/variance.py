@@ -3,95 +3,85 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 
 from depmax._threads import chunk_rows, slices
-from depmax.data.checks import require_finite_values, require_samples
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_finite_values, require_samples
 from depmax.dependence._terms import TILE, TileSums
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 
 
-@dataclass(frozen=True)
-class Effect:
-    """Unbiased HSIC, normalised: 0 under independence, 1 for equal kernels."""
-
-    share: float
-    low: float
-    high: float
-
-
-#: Of a side that is constant: nothing depends on it.
-NO_EFFECT = Effect(0.0, 0.0, 0.0)
-
-
-def effect_of(
-    cross: np.ndarray,
-    own_x: np.ndarray,
-    own_y: np.ndarray,
-    units: np.ndarray | None = None,
-    confidence_level: float = 0.95,
-) -> Effect:
-    """The share HSIC₁(x, y) / √(HSIC₁(x, x) HSIC₁(y, y)), between 0 and 1, with an interval.
+def effects_of(
+    cross: Any, own_x: Any, own_y: float, influence: Any, n_samples: int, n_units: int
+) -> np.ndarray:
+    """Shares HSIC₁(x, y) / √(HSIC₁(x, x) HSIC₁(y, y)) of columns, each with an interval of 95%.
 
     Parameters
     ----------
-    cross, own_x, own_y : ndarray of shape (n_samples,)
-        (Ã ∘ B̃)1, (Ã ∘ Ã)1 and (B̃ ∘ B̃)1: what every row contributes to m(m-3) HSIC₁.
-    units : ndarray of int of shape (n_samples,), optional
-        The independent unit, such as the patient, that each row belongs to. The interval is then as
-        wide as if rows of a unit repeated each other where HSIC vanishes.
-    confidence_level : float, default=0.95
+    cross, own_x : ndarray of shape (n_columns,), or numbers of one
+        Σ ÃB̃ and Σ Ã² of every column; nothing depends on a column without Ã².
+    own_y : float
+        Σ B̃².
+    influence : ndarray of shape (n_columns,)
+        ``influence_of`` every column.
+    n_samples, n_units : int
+        Rows, and independent units of them, such as patients. The interval is as wide as if rows of
+        a unit repeated each other where HSIC vanishes.
+
+    Returns
+    -------
+    ndarray of shape (3, n_columns)
+        Each between 0 and 1.
     """
-    m = len(cross)
-    hsic, of_x, of_y = (float(each.sum()) / (m * (m - 3)) for each in (cross, own_x, own_y))
-    if of_x <= 0 or of_y <= 0:
-        return NO_EFFECT
-    scale = math.sqrt(of_x) * math.sqrt(of_y)
-    share = hsic / scale
-    # a row does to HSIC₁ four times ĥ_i less their mean: this factor times what it contributes,
-    # less the mean of that; and to the share what follows from the three of them
-    factor = 2.0 * (m - 2) / ((m - 1) * (m - 3))
-    influence = cross / scale
-    influence -= (0.5 * share / of_x) * own_x
-    influence -= (0.5 * share / of_y) * own_y
-    influence -= influence.mean()
-    n_units = m
-    if units is not None:  # what whole units do, on the scale of a mean over units
-        places = np.unique(units, return_inverse=True)[1]
-        n_units = int(places.max()) + 1
-        influence = n_units / m * np.bincount(places, influence).astype(np.float64)
-    mean_square = factor**2 * float(influence @ influence) / n_units
-    return effect_with(share, mean_square, n_units, confidence_level)
+    m, n = n_samples, n_units
+    both = np.sqrt(np.maximum(own_x, 0.0)) * math.sqrt(max(own_y, 0.0))
+    share = np.divide(cross, both, out=np.zeros_like(both), where=both > 0.0)
+    if n < 4:  # as few units as this show nothing
+        low, high = np.zeros_like(share), np.ones_like(share)
+    else:
+        # a row does to HSIC₁ four times ĥ_i less their mean: this factor times what it contributes,
+        # less the mean of that; and to the share what follows from the three of them
+        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
+        # under independence the variance of HSIC₁ is 2 HSIC₁(x, x) HSIC₁(y, y) / (m (m - 3))
+        left = 2.0 / (n * (n - 3))
+        low, high = root_interval(share, factor**2 * influence / n**2, left, n, 0.95)
+    return np.where(both > 0.0, [share, low, high], 0.0).clip(0.0, 1.0)
 
 
-def effect_with(
-    share: float, mean_square: float, n_samples: int, confidence_level: float = 0.95
-) -> Effect:
-    """A share with its interval, from the mean square of what every row does to it."""
-    m = n_samples
-    if m < 4:  # as few units as this show nothing
-        return Effect(min(1.0, max(0.0, share)), 0.0, 1.0)
-    # under independence the variance of HSIC₁ is 2 HSIC₁(x, x) HSIC₁(y, y) / (m (m - 3))
-    low, high = root_interval(share, mean_square / m, 2.0 / (m * (m - 3)), m, confidence_level)
-    return Effect(*(min(1.0, max(0.0, each)) for each in (share, low, high)))
+def influence_of(
+    cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray, units: np.ndarray | None
+) -> float:
+    """Σ of the squares of what each row, or unit of rows, does to the share.
+
+    From (Ã ∘ B̃)1, (Ã ∘ Ã)1 and (B̃ ∘ B̃)1: what every row contributes to m(m-3) HSIC₁.
+    """
+    all_x, all_y = float(own_x.sum()), float(own_y.sum())
+    if all_x <= 0.0 or all_y <= 0.0:
+        return 0.0
+    scale = math.sqrt(all_x) * math.sqrt(all_y)
+    share = float(cross.sum()) / scale
+    found = cross / scale - 0.5 * share * (own_x / all_x + own_y / all_y)
+    found *= len(cross) * (len(cross) - 3)
+    found -= found.mean()
+    if units is not None:
+        found = np.bincount(np.unique(units, return_inverse=True)[1], found).astype(np.float64)
+    return float(found @ found)
 
 
 def root_interval(
-    estimate: float, variance: float, variance_left: float, n_samples: int, confidence_level: float
-) -> tuple[float, float]:
+    estimate: Any, variance: Any, variance_left: float, n_samples: int, confidence_level: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Interval that is symmetric for the square root of a quantity that is not negative.
 
     Parameters
     ----------
-    estimate : float
+    estimate : float or ndarray
         Unbiased, so possibly negative.
-    variance : float
+    variance : float or ndarray
         Of the estimate, to first order.
     variance_left : float
         Of the estimate where the first order vanishes.
@@ -100,14 +90,14 @@ def root_interval(
 
     Returns
     -------
-    low, high : float
+    low, high : ndarray
     """
     quantile = float(special.stdtrit(n_samples - 1, 0.5 + confidence_level / 2))
     spread = variance * n_samples / (n_samples - 1) + variance_left
-    root = math.sqrt(max(estimate, math.sqrt(variance_left)))
-    half = quantile * math.sqrt(spread) / (2.0 * root) if root > 0 else 0.0
-    low = max(root - half, 0.0) ** 2 if estimate > 0 else estimate
-    return min(low, estimate), max((root + half) ** 2, estimate)
+    root = np.sqrt(np.maximum(estimate, math.sqrt(variance_left)))
+    half = quantile * np.sqrt(spread) / (2.0 * np.where(root > 0.0, root, 1.0))
+    low = np.where(estimate > 0.0, np.maximum(root - half, 0.0) ** 2, estimate)
+    return np.minimum(low, estimate), np.maximum((root + half) ** 2, estimate)
 
 
 def hsic_variance(

@@ -14,11 +14,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax.algebra.targets import target_sums
 from depmax.data import read_fit, read_new, read_table
-from depmax.data.checks import has_missing
 from depmax.data.columns import Categories, is_frame
-from depmax.data.reading import aligned, read_training
-from depmax.data.sample import Sample
-from depmax.data.table import as_requested, is_streamed
+from depmax.data.sample import Sample, aligned, read_training
+from depmax.data.table import as_requested, has_missing, is_streamed
 
 
 class Prepare(TransformerMixin, BaseEstimator):

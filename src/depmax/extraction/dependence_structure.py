@@ -13,9 +13,7 @@ from depmax.algebra.directions import Directions, leading, positive_part
 from depmax.algebra.space import Space, hsic_form
 from depmax.algebra.span import space_of
 from depmax.algebra.targets import gram_of, target_factor
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, is_precomputed
+from depmax.data.sample import Sample, is_precomputed, read_target_sample, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor

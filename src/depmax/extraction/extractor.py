@@ -20,8 +20,8 @@ from depmax._parameters import check_parameters
 from depmax._warnings import warn_caller
 from depmax.algebra.space import Projection
 from depmax.algebra.span import pairs_held
-from depmax.data.checks import require_equal_length, require_varying
-from depmax.data.reading import (
+from depmax.data.sample import (
+    Sample,
     aligned,
     read_target_sample,
     read_training,
@@ -29,8 +29,8 @@ from depmax.data.reading import (
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.data.sample import Sample, Weighed
-from depmax.data.table import is_streamed
+from depmax.data.table import is_streamed, require_equal_length, require_varying
+from depmax.data.weights import Weighed
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import by_neighbors
 from depmax.extraction._fitting.reconstruction import (

@@ -18,9 +18,8 @@ from depmax.algebra.space import Form, Space
 from depmax.algebra.span import space_of
 from depmax.algebra.targets import CentredValues, centred_target, gram_of
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import read_rows
-from depmax.data.sample import Sample, precision
+from depmax.data.sample import Sample, precision, read_rows
+from depmax.data.table import require_equal_length
 from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction._ica_likelihood import (
     HeldRows,

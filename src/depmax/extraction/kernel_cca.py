@@ -13,8 +13,7 @@ from depmax.algebra.space import Form
 from depmax.algebra.span import space_of
 from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, chosen_alpha, units_cancel
 from depmax.data import read_target
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_target_sample
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, KernelLike, Linear

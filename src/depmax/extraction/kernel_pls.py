@@ -15,10 +15,9 @@ from depmax.algebra.deflation import deflate
 from depmax.algebra.directions import leading
 from depmax.algebra.space import FeatureProjection, Form, Moments, Space
 from depmax.data import read_target, require_finite_rows
-from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
-from depmax.data.table import is_streamed
+from depmax.data.table import LARGEST, is_streamed
 from depmax.extraction._fitting.coded_target import coded_answer, coded_classes
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.search import Answer, Found, deflated

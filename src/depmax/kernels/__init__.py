@@ -1,9 +1,9 @@
 """Kernels for vectors, labels, strings and mixed tables, and their sums and products."""
 
-from depmax.kernels.bandwidth import BandwidthKernel
-from depmax.kernels.columns import Columns
-from depmax.kernels.composite import Product, Scaled, Sum, WeightedSum
+from depmax.kernels.adapters import FromFunction, FromMap, FromScikitLearn, Precomputed
+from depmax.kernels.composite import Columns, Product, Scaled, Sum, WeightedSum
 from depmax.kernels.distances import (
+    BandwidthKernel,
     Distance,
     Gaussian,
     InverseDistance,
@@ -11,17 +11,9 @@ from depmax.kernels.distances import (
     Laplace,
 )
 from depmax.kernels.inner_products import Linear, Polynomial, RandomEvent, Subset
-from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Kernel, KernelLike, as_kernel
 from depmax.kernels.labels import ClassBalanced, Delta
 from depmax.kernels.mixed import Mixed
-from depmax.kernels.names import (
-    FromFunction,
-    FromMap,
-    FromScikitLearn,
-    KernelLike,
-    Precomputed,
-    as_kernel,
-)
 from depmax.kernels.neutral import Neutral
 from depmax.kernels.ridge import RidgeKernel
 from depmax.kernels.strings import Spectrum, Subsequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax._arrays import object_array
 from depmax._text import counted
 
 if TYPE_CHECKING:
@@ -116,45 +115,6 @@ class Parts:
         return [part for part in self.items if part.weight > 0]
 
 
-@dataclass(frozen=True)
-class Facts:
-    """Rows that recipes are estimated from: in memory, or read a chunk at a time."""
-
-    rows: Any
-    choose: Choose | None = None
-    weight: np.ndarray | None = None  # how many rows each row stands for; None: one
-    n_columns: int | None = None  # of the table, where rows hold a column as several numbers
-    distances: Callable[[Any], np.ndarray] | None = None  # of all pairs i < j of rows, if special
-
-    @property
-    def is_streamed(self) -> bool:
-        """Whether rows are read a chunk at a time."""
-        return bool(getattr(self.rows, "is_streamed", False))
-
-    @property
-    def sample(self) -> Any:
-        """Rows that bandwidths are read off: of a stream some, the same as for an array."""
-        return self.rows.sample() if self.is_streamed else self.rows
-
-    def in_memory(self, kernel: Kernel) -> Any:
-        """All rows, which a stream cannot give."""
-        if self.is_streamed:
-            raise TypeError(
-                f"{type(kernel).__name__} keeps all rows it is resolved on, which is not possible "
-                "for a table that is read a chunk at a time: resolve it on some rows in memory "
-                "first, with depmax.resolve(kernel, X)."
-            )
-        return self.rows
-
-    def resolve(self, part: Part) -> Kernel:
-        """The kernel of a part, its recipe replaced by numbers read off its columns."""
-        if part.columns is None:
-            return part.kernel.resolve(self.rows, self.choose, self.weight, self.n_columns)
-        if self.is_streamed:
-            return part.kernel.resolve(self.rows.column(as_list(part.columns)), self.choose)
-        return part.kernel.resolve(part.of(self.rows), self.choose, self.weight)
-
-
 def as_list(columns: Positions) -> list[Any]:
     """One column or several, as a list."""
     return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
@@ -180,7 +140,7 @@ def take(X: Any, columns: Positions) -> Any:
         frame = nw.from_native(X, eager_only=True)
         where = positions(columns, frame.columns)
         if len(where) == 1:
-            return as_objects(frame[:, where[0]].to_numpy())[:, np.newaxis]
+            return frame[:, where[0]].to_numpy()[:, np.newaxis]
         return frame[:, where].to_numpy()
     selected = as_list(columns)
     if any(isinstance(column, str) for column in selected):
@@ -201,36 +161,3 @@ def _existing(where: list[int], n_columns: int) -> list[int]:
             f"Columns names the positions {beyond}, but X has {counted(n_columns, 'column')}."
         )
     return where
-
-
-def as_matrix(X: Any, owner: str) -> np.ndarray:
-    """Two-dimensional float array; float32 is kept, a single column may be one-dimensional."""
-    array = np.asarray(X)
-    if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{owner} compares numeric vectors, but X holds {array.dtype} values: encode them "
-                "as numbers, or use a kernel for labels (Delta) or strings (Subsequence, Spectrum)."
-            ) from error
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2:
-        raise ValueError(f"{owner} needs rows and columns, but X has shape {array.shape}.")
-    return array
-
-
-def as_objects(X: Any) -> np.ndarray:
-    """One-dimensional array of objects or labels from a list, an array or a one-column frame."""
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    if not isinstance(X, np.ndarray):
-        items = list(X)
-        plain = all(np.isscalar(item) for item in items)
-        X = np.asarray(items) if plain else object_array(items)
-    if X.ndim == 2 and X.shape[1] == 1:
-        X = X[:, 0]
-    return X

@@ -36,6 +36,9 @@ class Linear(Kernel):
         """The rows themselves."""
         return self._read(X)
 
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return safe_sparse_dot(X, Z.T, dense_output=True)
+
     def _diag(self, X: Any) -> np.ndarray:
         return row_norms(X, squared=True)
 

@@ -1,10 +1,16 @@
-"""The contract of a kernel: values, diagonal, coordinates, and numbers estimated from rows."""
+"""The contract of a kernel: values, diagonal, coordinates, and numbers estimated from rows.
+
+Also here: how its rows are read, and which kernel an argument ``kernel=`` stands for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
+from inspect import Parameter, isclass, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,7 +20,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._parameters import check_parameters
 from depmax._text import counted
-from depmax.kernels._parts import Categories, Choose, Facts, Parts, as_list, as_matrix, as_objects
+from depmax.kernels._parts import Categories, Choose, Part, Parts, as_list
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
@@ -80,6 +86,45 @@ SHARED = (
     "sparse",
     "scale_free",
 )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Rows that recipes are estimated from: in memory, or read a chunk at a time."""
+
+    rows: Any
+    choose: Choose | None = None
+    weight: np.ndarray | None = None  # how many rows each row stands for; None: one
+    n_columns: int | None = None  # of the table, where rows hold a column as several numbers
+    distances: Callable[[Any], np.ndarray] | None = None  # of all pairs i < j of rows, if special
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether rows are read a chunk at a time."""
+        return bool(getattr(self.rows, "is_streamed", False))
+
+    @property
+    def sample(self) -> Any:
+        """Rows that bandwidths are read off: of a stream some, the same as for an array."""
+        return self.rows.sample() if self.is_streamed else self.rows
+
+    def in_memory(self, kernel: Kernel) -> Any:
+        """All rows, which a stream cannot give."""
+        if self.is_streamed:
+            raise TypeError(
+                f"{type(kernel).__name__} keeps all rows it is resolved on, which is not possible "
+                "for a table that is read a chunk at a time: resolve it on some rows in memory "
+                "first, with depmax.resolve(kernel, X)."
+            )
+        return self.rows
+
+    def resolve(self, part: Part) -> Kernel:
+        """The kernel of a part, its recipe replaced by numbers read off its columns."""
+        if part.columns is None:
+            return part.kernel.resolve(self.rows, self.choose, self.weight, self.n_columns)
+        if self.is_streamed:
+            return part.kernel.resolve(self.rows.column(as_list(part.columns)), self.choose)
+        return part.kernel.resolve(part.of(self.rows), self.choose, self.weight)
 
 
 class Kernel(BaseEstimator):
@@ -323,7 +368,6 @@ class Kernel(BaseEstimator):
     # --- algebra ---------------------------------------------------------------------------------
     def __add__(self, other: Any) -> Sum:
         from depmax.kernels.composite import Sum
-        from depmax.kernels.names import as_kernel
 
         if np.isscalar(other) and not isinstance(other, str):
             raise TypeError(
@@ -334,7 +378,6 @@ class Kernel(BaseEstimator):
 
     def __mul__(self, other: Any) -> Product | Scaled:
         from depmax.kernels.composite import Product, Scaled
-        from depmax.kernels.names import as_kernel
 
         if np.isscalar(other) and not isinstance(other, str):
             return Scaled(self, float(other))  # type: ignore[arg-type]  # its type was looked at above
@@ -351,3 +394,147 @@ class Kernel(BaseEstimator):
     def _copy_with(self, **params: Any) -> Self:
         """Copy with some parameters replaced; nothing is validated or cloned."""
         return type(self)(**{**self.get_params(deep=False), **params})
+
+
+# --- rows as kernels compute on them --------------------------------------------------------------
+def as_matrix(X: Any, owner: str) -> np.ndarray:
+    """Two-dimensional float array; float32 is kept, a single column may be one-dimensional."""
+    array = np.asarray(X)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{owner} compares numeric vectors, but X holds {array.dtype} values: encode them "
+                "as numbers, or use a kernel for labels (Delta) or strings (Subsequence, Spectrum)."
+            ) from error
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2:
+        raise ValueError(f"{owner} needs rows and columns, but X has shape {array.shape}.")
+    return array
+
+
+def as_objects(X: Any) -> np.ndarray:
+    """One-dimensional array of objects or labels from a list, an array or a one-column frame."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if not isinstance(X, np.ndarray):
+        items = list(X)
+        plain = all(np.isscalar(item) for item in items)
+        X = np.asarray(items) if plain else object_array(items)
+    if X.ndim == 2 and X.shape[1] == 1:
+        X = X[:, 0]
+    return X
+
+
+def object_array(items: list[Any]) -> np.ndarray:
+    """One-dimensional array whose entries are the items, even if these are sequences.
+
+    Examples
+    --------
+    >>> object_array([[1, 2], [3, 4]]).shape
+    (2,)
+    """
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+# --- kernels by other names -----------------------------------------------------------------------
+#: Names that scikit-learn and others use for kernels of ours.
+ELSEWHERE = {
+    "rbf": "gaussian",
+    "squared_exponential": "gaussian",
+    "poly": "polynomial",
+    "laplacian": "laplace",
+    "energy": "distance",
+}
+#: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
+KernelLike = Kernel | str | Callable[..., Any]
+#: Bases, and kernels that compare nothing until they are given a matrix or columns.
+WITHOUT_NAME = {"Kernel", "BandwidthKernel", "Mixed", "Precomputed"}
+
+
+@cache
+def short_names() -> dict[str, type[Kernel]]:
+    """Every kernel of the package that constructs without arguments, by its short name.
+
+    Examples
+    --------
+    >>> short_names()["inverse_multiquadric"].__name__, short_names()["ridge"].__name__
+    ('InverseMultiquadric', 'RidgeKernel')
+    """
+    from depmax import kernels as package
+
+    found: dict[str, type[Kernel]] = {}
+    for name in sorted(set(package.__all__) - WITHOUT_NAME):
+        part = getattr(package, name)
+        if isclass(part) and issubclass(part, Kernel):
+            defaults = [each.default for each in signature(part).parameters.values()]
+            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+            if Parameter.empty not in defaults:
+                found[words.removesuffix("_kernel")] = part
+    return found
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Kernel from a kernel, a short name, a scikit-learn kernel, a function or a transformer.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, Gaussian-process kernel of scikit-learn, callable or transformer
+        A callable takes two sets of rows and returns a matrix. A transformer (any map) stands for
+        the inner product of its output.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from depmax.kernels import as_kernel
+    >>> as_kernel("gaussian")
+    Gaussian()
+    """
+    if isinstance(kernel, str):
+        known = short_names()
+        if kernel not in known:
+            alias = ELSEWHERE.get(kernel.lower())
+            near = [alias] if alias else get_close_matches(kernel, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"Unknown kernel {kernel!r}.{hint} Known names: {', '.join(sorted(known))}; "
+                "or pass a kernel object from depmax.kernels."
+            )
+        return known[kernel]()
+    if isinstance(kernel, type):
+        raise TypeError(f"Pass a kernel object, {kernel.__name__}(), not the class.")
+    if hasattr(kernel, "resolve") and hasattr(kernel, "diag"):
+        return kernel
+    from depmax.kernels.adapters import FromFunction, FromMap, FromScikitLearn
+
+    if hasattr(kernel, "transform") and hasattr(kernel, "fit"):
+        return FromMap(kernel)
+    if hasattr(kernel, "is_stationary") and hasattr(kernel, "diag"):
+        return FromScikitLearn(kernel)
+    if callable(kernel):
+        return FromFunction(kernel)
+    raise TypeError(
+        f"A kernel is a name, an object from depmax.kernels, a scikit-learn kernel, a function or "
+        f"a transformer, not {kernel!r}."
+    )
+
+
+def refuse_parameters_of_names(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Refuse ``kernel__bandwidth`` where the kernel is a name, which has no parameters."""
+    for key in params:
+        owner, _, nested = key.partition("__")
+        kernel = params.get(owner, getattr(estimator, owner, None))
+        if nested and owner.endswith("kernel") and isinstance(kernel, str):
+            raise ValueError(
+                f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel as an "
+                f"object, e.g. {owner}=Gaussian() from depmax.kernels."
+            )

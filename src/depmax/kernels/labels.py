@@ -8,11 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._arrays import count_integers
 from depmax._limits import require_indicators
 from depmax._parameters import Rule
-from depmax.kernels._parts import Facts
-from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel
 
 #: Weights of classes by label.
 ClassWeights = Mapping[Hashable, float]
@@ -160,7 +158,7 @@ def frequencies(labels: np.ndarray, weight: np.ndarray | None = None) -> dict[Ha
     {'a': 0.25, 'b': 0.75}
     """
     if weight is None:
-        values, counts = count_integers(labels) or np.unique(labels, return_counts=True)
+        values, counts = count_distinct(labels)
     else:
         values, positions = np.unique(labels, return_inverse=True)
         counts = np.bincount(positions, weights=weight)
@@ -201,3 +199,18 @@ def places_of(labels: np.ndarray, known: Sequence[Hashable]) -> np.ndarray:
     values, codes = np.unique(labels, return_inverse=True)
     table = {label: place for place, label in enumerate(known)}
     return np.array([table.get(value, -1) for value in values.tolist()])[codes]
+
+
+#: Whole numbers that lie within this are counted without sorting.
+NEAR = 1000
+
+
+def count_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values, sorted, and the rows of each; of whole numbers in one pass."""
+    if values.dtype.kind != "i" or not values.size:
+        return np.unique(values, return_counts=True)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NEAR:
+        return np.unique(values, return_counts=True)
+    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
+    return (found + low).astype(values.dtype), counts[found]

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels._parts import Categories, Facts, Part, Parts
-from depmax.kernels.columns import Columns
-from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels._parts import Categories, Part, Parts
+from depmax.kernels.composite import Columns
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
 from depmax.kernels.labels import Delta, frequencies
-from depmax.kernels.names import KernelLike, as_kernel
 
 #: Combinations of levels up to which a table without numbers has exact coordinates.
 MOST_CELLS = 128

@@ -22,10 +22,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels._parts import Facts, Part, Parts
-from depmax.kernels.bandwidth import differences
-from depmax.kernels.kernel import Capabilities, Kernel
-from depmax.kernels.names import KernelLike, as_kernel
+from depmax.kernels._parts import Part, Parts
+from depmax.kernels.distances import differences
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
 MOST_VALUES = 1000

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from depmax._parameters import number
-from depmax.kernels._parts import Facts, Part, Parts
-from depmax.kernels.kernel import Capabilities, Kernel
-from depmax.kernels.names import KernelLike, as_kernel
+from depmax.kernels._parts import Part, Parts
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
 
 
 @dataclass(eq=False, repr=False)

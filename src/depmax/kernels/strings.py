@@ -12,10 +12,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from depmax._arrays import object_array
 from depmax._parameters import Rule, is_whole, number
-from depmax.kernels._parts import Facts, as_objects
-from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, as_objects, object_array
 
 # From this share of nonzero counts on, a dense product is faster than a sparse one.
 _DENSE = 0.1

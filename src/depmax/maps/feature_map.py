@@ -15,19 +15,23 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._limits import map_instead, require_pairs
 from depmax._parameters import check_parameters, integer
 from depmax._threads import chunk_rows, slices, small_problems
-from depmax.data.checks import require_positive, require_semidefinite
-from depmax.data.reading import (
+from depmax.data.sample import (
+    FREE_ROWS,
+    Sample,
     abilities_of,
     aligned,
+    is_precomputed,
+    precision,
     read_rows,
     read_training,
+    require_positive,
+    require_semidefinite,
     warn_of_units,
 )
-from depmax.data.sample import FREE_ROWS, Sample, is_precomputed, precision
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.names import refuse_parameters_of_names
+from depmax.kernels.kernel import refuse_parameters_of_names
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600

@@ -12,8 +12,7 @@ from scipy import linalg
 from depmax import _limits
 from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax._parameters import integer, number
-from depmax.data.checks import require_positive, require_semidefinite
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_positive, require_semidefinite
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 

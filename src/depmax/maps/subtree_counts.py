@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._arrays import object_array
 from depmax._parameters import FLAG, check_parameters, integer
+from depmax.kernels.kernel import object_array
 
 #: Characters of a subtree's name up to which it is written out.
 LONGEST = 100_000

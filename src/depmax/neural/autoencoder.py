@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._warnings import warn_caller
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length
+from depmax.data.table import require_equal_length
 from depmax.neural._extractor import (
     ACTIVATIONS,
     NeuralExtractor,

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from depmax._parameters import Rule, number, one_of
 from depmax.algebra.graphs import GraphLike, as_graph
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length, require_samples
-from depmax.data.reading import target_sample, warn_of_unlabeled
+from depmax.data.sample import require_samples, target_sample, warn_of_unlabeled
+from depmax.data.table import require_equal_length
 from depmax.data.target import marks_unlabeled
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel

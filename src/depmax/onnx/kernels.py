@@ -22,8 +22,8 @@ from depmax.kernels import (
     as_kernel,
 )
 from depmax.kernels._parts import Part, as_list
+from depmax.kernels.adapters import FromMap
 from depmax.kernels.composite import Composite
-from depmax.kernels.names import FromMap
 
 
 class Operations:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import one_of
-from depmax.data.checks import Missing
+from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.protection import Protection

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from depmax._parameters import number
-from depmax.data.checks import Missing, constant_columns
-from depmax.data.columns import Categories
+from depmax.data.columns import Categories, Missing
+from depmax.data.table import constant_columns
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel

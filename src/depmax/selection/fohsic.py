@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.data.checks import Missing
+from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.search import Search, SearchResult

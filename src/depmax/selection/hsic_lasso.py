@@ -10,10 +10,9 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from depmax._parameters import integer
-from depmax.data.checks import MINIMUM, require_equal_length, require_samples
 from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample
+from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
+from depmax.data.table import require_equal_length
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel

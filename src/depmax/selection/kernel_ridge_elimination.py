@@ -14,10 +14,10 @@ from depmax._parameters import FLAG, integer, number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.data import read_target
-from depmax.data.checks import Missing, require_equal_length, require_samples
-from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import read_target_sample, require_samples
 from depmax.data.stream import some_rows
+from depmax.data.table import require_equal_length
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._ridge.coordinates import all_columns, coordinates

@@ -18,8 +18,9 @@ from sklearn.utils.fixes import parse_version
 from depmax._parameters import FLAG, number
 from depmax._warnings import warn_caller
 from depmax.data import read_target
-from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
+from depmax.data.sample import require_samples
+from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import target_images
 from depmax.selection.ranking import Ranking, best_first
 from depmax.selection.selector import DependenceSelector

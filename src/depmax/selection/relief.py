@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer
 from depmax.data import Target, read_target
-from depmax.data.checks import constant_columns, require_equal_length, require_samples
 from depmax.data.columns import Categories
+from depmax.data.sample import require_samples
+from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import class_codes
 from depmax.selection.ranking import Ranking, best_first
 from depmax.selection.selector import DependenceSelector

@@ -17,19 +17,21 @@ from depmax._extras import make_frame
 from depmax._parameters import check_parameters, is_whole
 from depmax._warnings import warn_caller
 from depmax.data import Scan, read_fit
-from depmax.data.checks import Missing, refuse_missing, require_varying, warn_of_scales
-from depmax.data.columns import Categories
-from depmax.data.reading import aligned, refuse_streamed_target
-from depmax.data.sample import weigh
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import aligned, refuse_streamed_target
 from depmax.data.scan import by_chunks
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import (
     as_requested,
     is_streamed,
     numbered_columns,
+    refuse_missing,
     refuse_unreadable,
+    require_varying,
     take_columns,
+    warn_of_scales,
 )
+from depmax.data.weights import weigh
 from depmax.kernels import Kernel, Linear
 from depmax.selection._search.units import n_leading
 from depmax.selection._substitutes import substitutes

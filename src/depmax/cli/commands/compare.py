@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import Code, OutputError, UserError, guarded, nearest
+from depmax.cli.errors import Code, OutputError, UserError, nearest
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:
@@ -30,14 +31,17 @@ class JudgeOption(StrEnum):
     linear = "linear"
 
 
-@guarded
-def compare(
-    data: o.Data,
-    target: o.Target = None,
-    *,
-    report: Annotated[
-        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
-    ] = "report.html",
+@dataclass(frozen=True)
+class Compared(o.GroupedColumns):
+    """Gaps are filled, by what the training rows say."""
+
+    impute: o.Fill = o.Impute.median
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What is compared, and how it is judged."""
+
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,23 +53,23 @@ def compare(
                 "that suit the target and the size of the data."
             ),
         ),
-    ] = None,
+    ] = None
     dimensions: Annotated[
         str | None,
         typer.Option(metavar="N,N,…", help="Numbers of features to try, such as 1,2,5,10."),
-    ] = None,
+    ] = None
     folds: Annotated[
         int | None,
         typer.Option(min=2, metavar="N", help="Number of outer folds; five by default."),
-    ] = None,
+    ] = None
     scoring: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A scikit-learn scorer, such as roc_auc or r2."),
-    ] = None,
+    ] = None
     judge: Annotated[
         JudgeOption,
         typer.Option(help="The predictor that the answer holds for; auto is a kernel machine."),
-    ] = JudgeOption.auto,
+    ] = JudgeOption.auto
     margin: Annotated[
         float,
         typer.Option(
@@ -74,7 +78,7 @@ def compare(
             metavar="SHARE",
             help="Share of the gain over guessing that fewer columns may cost.",
         ),
-    ] = 0.02,
+    ] = 0.02
     time: Annotated[
         float | None,
         typer.Option(
@@ -82,7 +86,7 @@ def compare(
             metavar="SECONDS",
             help="Spend about this long: on the methods that fit in, then on repeats of the folds.",
         ),
-    ] = None,
+    ] = None
     rows: Annotated[
         str,
         typer.Option(
@@ -92,20 +96,20 @@ def compare(
                 "random. Pass all to use every row."
             ),
         ),
-    ] = "5000",
-    task: o.Task = o.TaskName.auto,
-    groups: o.Groups = None,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    keep: o.Keep = None,
-    impute: o.Fill = o.Impute.median,
-    separator: o.Separator = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    missing: o.Missing = None,
-    sheet: o.Sheet = None,
-    max_memory: o.MaxMemory = None,
+    ] = "5000"
+
+
+@o.command
+def compare(
+    data: o.Data,
+    target: o.Target = None,
+    *,
+    report: Annotated[
+        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
+    ] = "report.html",
+    judging: Judging,
+    columns: Compared,
+    reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     scheduler: Annotated[
@@ -118,8 +122,7 @@ def compare(
             ),
         ),
     ] = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    out: Output,
 ) -> None:
     """Which few columns predict the target? A verdict here, and a report to send to a colleague.
 
@@ -137,22 +140,22 @@ def compare(
 
       depmax compare genes.parquet -t class --scheduler tcp://10.0.0.1:8786
     """
+    from depmax.cli.reading import open_source
     from depmax.cli.table import ask
     from depmax.cli.writing import require_place
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
     require_report()
-    out = Output(as_json=as_json, quiet=quiet)
-    methods = _named_methods(method)
-    _require_scorer(scoring)
-    sizes = _sizes(dimensions)
-    most = _most_rows(rows)
+    methods = _named_methods(judging.method)
+    _require_scorer(judging.scoring)
+    sizes = _sizes(judging.dimensions)
+    most = _most_rows(judging.rows)
     place = require_place(report, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
+    options = reading.options()
     with ExitStack() as until_compared:
         _join(scheduler, until_compared)
-        table = ask(out, data, reading, target, task, drop, keep, impute, groups, weight)
+        table = ask(out, open_source(data, options), columns.request(target))
         count = until_compared.enter_context(out.counting())
 
         def listen(state: Progress) -> None:
@@ -162,16 +165,16 @@ def compare(
             table.X,
             table.y,
             methods,
-            cv=folds,
-            scoring=scoring,
+            cv=judging.folds,
+            scoring=judging.scoring,
             dimensions=sizes,
-            impute=impute and str(impute),
-            task=task.value,
+            impute=columns.fill,
+            task=columns.task.value,
             groups=table.groups,
             sample_weight=table.weights,
-            judge=judge.value,
-            margin=margin,
-            time=time,
+            judge=judging.judge.value,
+            margin=judging.margin,
+            time=judging.time,
             max_rows=most,
             random_state=seed,
             n_jobs=n_jobs,
@@ -180,39 +183,18 @@ def compare(
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
     _show(out, found, verdict)
-    typed = {
-        "--target": list(table.target_names),
-        "--task": None if task == o.TaskName.auto else task,
-        "--groups": groups,
-        "--weight": weight,
-        "--drop": drop,
-        "--keep": keep,
-        "--impute": found.setting.fill,  # None where nothing is missing
-        "--separator": separator,
-        "--decimal": decimal,
-        "--encoding": encoding,
-        "--missing": missing,
-    }
-    comparing = {
-        "--seed": seed,
-        "--method": method,
-        "--dimensions": dimensions,
-        "--folds": folds,
-        "--scoring": scoring,
-        "--rows": None if rows == "5000" else rows,
-        "--judge": None if judge == JudgeOption.auto else judge.value,
-        "--margin": None if margin == 0.02 else margin,
-    }
-    named = [] if header is None else ["--header" if header else "--no-header"]
-    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing)]
-    if groups is not None:  # a fit splits no rows: there the column is only no feature
-        typed = {**typed, "--groups": None, "--drop": [*(drop or ()), groups]}
-    use = _command_to_use(found, data, [*_spelled(typed), *named], seed)
+    said = {"--target": list(table.target_names), "--impute": found.setting.fill}
+    shown = replace(columns, impute=o.Impute.median)  # said where something is missing
+    about = replace(judging, time=None)  # it is known what was done in that time
+    again = [*o.spelled(said), *o.typed(shown, reading), "--seed", str(seed), *o.typed(about)]
+    if columns.groups is not None:  # a fit splits no rows: there the column is only no feature
+        shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
+    use = _command_to_use(found, data, [*o.spelled(said), *o.typed(shown, reading)], seed)
     with out.counting() as count:
         try:
             found.to_html(
                 place,
-                command=shlex.join(again),
+                command=shlex.join(["depmax", "compare", data, *again]),
                 use=use,
                 notes=tuple(table.notes),
                 progress=lambda state: count(state.step, state.done, state.total),
@@ -283,18 +265,7 @@ def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int)
         "--set": settings_of(known, estimator),
         "--seed": seed if "random_state" in estimator.get_params() else None,
     }
-    return shlex.join(["depmax", "fit", data, *reading, *_spelled(options)])
-
-
-def _spelled(options: dict[str, Any]) -> list[str]:
-    """Options as they are typed; those that were not given are left out."""
-    words: list[str] = []
-    for option, value in options.items():
-        values = value if isinstance(value, list) else [] if value is None else [value]
-        for one in map(str, values):
-            # a value that looks like an option is read as one unless it is tied to its own
-            words += [f"{option}={one}"] if one.startswith("-") else [option, one]
-    return words
+    return shlex.join(["depmax", "fit", data, *reading, *o.spelled(options)])
 
 
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 
-@guarded
-def methods(as_json: o.Json = False) -> None:
+@o.command
+def methods(out: Output) -> None:
     """List the methods for select, fit and compare, with the parameters that --set can change.
 
     [bold]Examples[/]
@@ -23,7 +22,6 @@ def methods(as_json: o.Json = False) -> None:
     """
     from depmax.cli.methods import methods as known
 
-    out = Output(as_json=as_json)
     rows = [
         {
             "method": method.name,
@@ -37,7 +35,7 @@ def methods(as_json: o.Json = False) -> None:
     out.finish()
 
 
-@guarded
+@o.command
 def datasets(
     name: o.DatasetName = None,
     *,
@@ -45,13 +43,11 @@ def datasets(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the set to a file."),
     ] = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    out: Output,
 ) -> None:
     """List the data sets of depmax, describe one, or write it to a file.
 
-    Some come with depmax (bundled:NAME instead of a file); larger ones are fetched from OpenML
-    when first used (openml:NAME), which needs a network and pandas.
+    Every command takes bundled:NAME instead of a file.
 
     [bold]Examples[/]
 
@@ -60,20 +56,15 @@ def datasets(
       depmax datasets sonar -o sonar.csv
 
       depmax screen bundled:sonar
-
-      depmax datasets adult -o adult.parquet
     """
-    from depmax.cli.errors import DataError, UserError, nearest
+    from depmax.cli.errors import UserError, nearest
     from depmax.cli.writing import open_writer, require_format
-    from depmax.datasets import FetchError, available, fetch, fetchable, load
-    from depmax.datasets.openml import RECORDS
+    from depmax.datasets import available, load
 
-    out = Output(as_json=as_json, quiet=quiet)
-    known = [*available(), *fetchable()]
     if name is None:
         if output is not None:
             raise UserError("Which data set should be written? depmax datasets lists them.")
-        bundled = [
+        rows = [
             {
                 "name": f"bundled:{entry.name}",
                 "rows": len(entry.y),
@@ -83,27 +74,14 @@ def datasets(
             }
             for entry in map(load, available())
         ]
-        fetched = [
-            {
-                "name": f"openml:{entry}",
-                "rows": RECORDS[entry].shape[0],
-                "columns": RECORDS[entry].shape[1],
-                "target": None,  # as OpenML names it
-                "title": RECORDS[entry].title,
-            }
-            for entry in fetchable()
-        ]
-        out.table("datasets", [*bundled, *fetched])
+        out.table("datasets", rows)
         out.finish()
         return
-    name = name.removeprefix("bundled:").removeprefix("openml:")
-    if name not in known:
-        raise UserError(f"There is no data set named {name!r}.{nearest(name, known)}")
+    name = name.removeprefix("bundled:")
+    if name not in available():
+        raise UserError(f"There is no data set named {name!r}.{nearest(name, available())}")
     place = None if output is None else require_format(output)
-    try:
-        chosen = load(name) if name in available() else fetch(name)
-    except FetchError as error:
-        raise DataError(str(error)) from None
+    chosen = load(name)
     facts = {
         "name": chosen.name,
         "title": chosen.title,

@@ -10,11 +10,10 @@ import typer
 from depmax._extras import require
 from depmax._text import counted
 from depmax.cli import options as o
-from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 
-@guarded
+@o.command
 def fit(
     data: o.Data,
     target: o.Target = None,
@@ -39,25 +38,10 @@ def fit(
             "default the method decides.",
         ),
     ] = None,
-    screen: o.Screen = None,
-    settings: o.Set = None,
-    scale: o.Scale = True,
-    task: o.Task = o.TaskName.auto,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    keep: o.Keep = None,
-    impute: o.Fill = None,
-    separator: o.Separator = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    missing: o.Missing = None,
-    sheet: o.Sheet = None,
-    max_memory: o.MaxMemory = None,
-    seed: o.Seed = 0,
-    n_jobs: o.Jobs = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    columns: o.Columns,
+    reading: o.Reading,
+    fitting: o.Fitting,
+    out: Output,
 ) -> None:
     """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
@@ -85,32 +69,27 @@ def fit(
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import require_place
 
-    out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method)
-    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
+    estimator = build(known, parse_size(n), fitting)
     place = require_place(output, reads=(data,))
     as_graph = place.suffix.lower() == ".onnx"
     if as_graph:
         require(f"Writing {place.name}", "skl2onnx")
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    columns = (drop, keep, impute, None, weight)
-    table = ask(out, data, reading, target, task, *columns, draws_rows=True, seed=seed)
+    source = open_source(data, reading.options())
+    table = ask(out, source, columns.request(target, draws_rows=True, seed=fitting.seed))
     if as_graph:
         _require_numbers(table)
-    source = open_source(data, reading)
-    streams = (
-        weight is None and is_large(source) and can_stream(source, estimator, task.value, impute)
-    )
+    streams = is_large(source) and can_stream(source, estimator, columns)
     rows = (source.n_rows() or 0) if streams else table.X.height
     with out.working(
         f"{known.name} on {counted(rows, 'row')} and {counted(table.X.width, 'column')}"
     ):
         if streams:
-            model = fit_streamed(source, table, estimator, scale=scale)
+            model = fit_streamed(source, table, estimator, scale=fitting.scale)
             out.note([f"{known.name} was fitted to all {counted(rows, 'row')}, read in parts."])
         else:
             mention_searched_rows(out, table, known.name, estimator)
-            model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
+            model = fit_model(table, known, estimator, scale=fitting.scale, impute=columns.fill)
     try:
         _save(model, place, as_graph, model_notes(table, known.name, data))
     except OSError as error:
@@ -149,7 +128,7 @@ def _counted(features: int) -> str:
     return f"{features} feature{'' if features == 1 else 's'}"
 
 
-@guarded
+@o.command
 def transform(
     model: Annotated[
         str,
@@ -162,7 +141,7 @@ def transform(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet, Arrow/Feather or NPZ file."
+            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet or Arrow/Feather file."
         ),
     ],
     keep: Annotated[
@@ -187,15 +166,8 @@ def transform(
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Load a model saved by another version of depmax.")
     ] = False,
-    separator: o.Separator = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    missing: o.Missing = None,
-    sheet: o.Sheet = None,
-    max_memory: o.MaxMemory = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    reading: o.Reading,
+    out: Output,
 ) -> None:
     """Turn new rows into the features of a model.
 
@@ -216,9 +188,7 @@ def transform(
     from depmax.cli.writing import open_writer, require_format
     from depmax.persistence import inspect, load_model
 
-    out = Output(as_json=as_json, quiet=quiet)
     place = require_format(output, reads=(model, data))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     open_source(data)  # refuses a file that is not there before a model is loaded
     try:
         notes = inspect(model).notes
@@ -227,7 +197,7 @@ def transform(
     fitted = load_model(model, trusted=trust, any_version=any_version)
     if not hasattr(fitted, "transform"):
         raise ModelError(f"{model} holds a {type(fitted).__name__}, which cannot transform rows.")
-    source = open_source(data, streaming.as_fitted(reading, notes))
+    source = open_source(data, streaming.as_fitted(reading.options(), notes))
     columns = streaming.model_columns(fitted, notes, source)
     streaming.check_columns(source, columns)
     assumed = source.assumptions()

@@ -11,7 +11,7 @@ import typer
 
 from depmax._text import counted
 from depmax.cli import options as o
-from depmax.cli.errors import Code, DataError, guarded
+from depmax.cli.errors import Code, DataError
 from depmax.cli.output import Output, effect_for_people
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ FEWEST_GROUPS = 20
 BAR = 20
 
 
-@guarded
+@o.command
 def screen(
     data: o.Data,
     target: o.Target = None,
@@ -55,23 +55,11 @@ def screen(
             ),
         ),
     ] = None,
-    task: o.Task = o.TaskName.auto,
-    groups: o.Groups = None,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    keep: o.Keep = None,
-    impute: o.Fill = None,
-    separator: o.Separator = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    missing: o.Missing = None,
-    sheet: o.Sheet = None,
-    max_memory: o.MaxMemory = None,
+    columns: o.GroupedColumns,
+    reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    out: Output,
 ) -> None:
     """Score every column by its dependence on the target, linear or not, with p-values.
 
@@ -93,21 +81,20 @@ def screen(
 
       depmax screen patients.csv -t outcome --given age --given batch
     """
+    from depmax.cli.reading import open_source
     from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
     from depmax.dependence._nulls.neighbours import neighbours_mentioned
     from depmax.evaluation import Prepare
 
-    out = Output(as_json=as_json, quiet=quiet)
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    o.require_one("--groups", groups, "--weight", weight)
-    o.require_one("--given", given, "--weight", weight)
-    about = (drop, keep, impute, groups, weight)
-    uses_missing = not given and weight is None  # gaps say nothing
-    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing, given=given)
+    o.require_one("--groups", columns.groups, "--weight", columns.weight)
+    o.require_one("--given", given, "--weight", columns.weight)
+    uses_missing = not given and columns.weight is None  # gaps say nothing
+    asked = columns.request(target, uses_missing=uses_missing, given=tuple(given or ()))
+    table = ask(out, open_source(data, reading.options()), asked)
     mention_doubts(out, table)
-    X = Prepare(impute and str(impute)).fit_transform(table.X)
+    X = Prepare(columns.fill).fit_transform(table.X)
     X, confounders = _split(X, given)
     with out.working(f"screening {counted(X.width, 'column')}"), neighbours_mentioned():
         found = screen_columns(

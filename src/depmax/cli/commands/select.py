@@ -8,14 +8,13 @@ import typer
 
 from depmax._text import counted
 from depmax.cli import options as o
-from depmax.cli.errors import guarded
 from depmax.cli.output import Output, effect_for_people
 
 #: Redundant columns that one line names.
 SHOWN = 8
 
 
-@guarded
+@o.command
 def select(
     data: o.Data,
     target: o.Target = None,
@@ -33,26 +32,10 @@ def select(
             "--output", "-o", metavar="FILE", help="Write the selected columns and the target."
         ),
     ] = None,
-    screen: o.Screen = None,
-    settings: o.Set = None,
-    scale: o.Scale = True,
-    task: o.Task = o.TaskName.auto,
-    groups: o.Groups = None,
-    weight: o.Weight = None,
-    drop: o.Drop = None,
-    keep: o.Keep = None,
-    impute: o.Fill = None,
-    separator: o.Separator = None,
-    decimal: o.Decimal = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    missing: o.Missing = None,
-    sheet: o.Sheet = None,
-    max_memory: o.MaxMemory = None,
-    seed: o.Seed = 0,
-    n_jobs: o.Jobs = None,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
+    columns: o.GroupedColumns,
+    reading: o.Reading,
+    fitting: o.Fitting,
+    out: Output,
 ) -> None:
     """Select the few columns that predict the target best together.
 
@@ -79,33 +62,23 @@ def select(
     from depmax.cli.writing import open_writer, require_format
     from depmax.selection.ranking import n_dependent
 
-    out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
-    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
+    estimator = build(known, parse_size(n), fitting)
     place = None if output is None else require_format(output, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    o.require_one("--groups", groups, "--weight", weight)
+    o.require_one("--groups", columns.groups, "--weight", columns.weight)
+    uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
+    source = open_source(data, reading.options())
     table = ask(
         out,
-        data,
-        reading,
-        target,
-        task,
-        drop,
-        keep,
-        impute,
-        groups,
-        weight,
-        draws_rows=True,
-        seed=seed,
-        uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
+        source,
+        columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing),
     )
     mention_doubts(out, table)
     mention_searched_rows(out, table, known.name, estimator)
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):
-        model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
+        model = fit_model(table, known, estimator, scale=fitting.scale, impute=columns.fill)
     selector = model.named_steps["method"]
     rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
@@ -123,11 +96,10 @@ def select(
     out.result("selected", kept, sentence)
     _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
-        source = open_source(data, reading)
         with open_writer(place) as writer:
             if is_large(source):  # all rows, not only those that were searched
-                columns = [*kept, *table.target_names]
-                for batch in source.batches(columns, batch_rows(len(columns))):
+                names = [*kept, *table.target_names]
+                for batch in source.batches(names, batch_rows(len(names))):
                     writer.add(batch)
             else:
                 chosen = model.transform(table.X).select(kept)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 from depmax._files import expand_home
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import ReadOptions, Source
-from depmax.datasets import Dataset, FetchError, available, fetch, fetchable, load
+from depmax.datasets import Dataset, available, load
 
 #: Module and class of every extension; those of text may end in .gz.
 FORMATS = {
@@ -23,16 +22,11 @@ FORMATS = {
     ".txt": ("delimited", "Delimited"),
     ".data": ("delimited", "Delimited"),
     ".dat": ("delimited", "Delimited"),
-    ".parquet": ("parquet", "Parquet"),
-    ".pq": ("parquet", "Parquet"),
-    ".arrow": ("arrow", "Arrow"),
-    ".ipc": ("arrow", "Arrow"),
-    ".feather": ("arrow", "Arrow"),
-    ".arff": ("arff", "Arff"),
-    ".svmlight": ("svmlight", "Svmlight"),
-    ".svm": ("svmlight", "Svmlight"),
-    ".libsvm": ("svmlight", "Svmlight"),
-    ".npz": ("npz", "Npz"),
+    ".parquet": ("columnar", "Columnar"),
+    ".pq": ("columnar", "Columnar"),
+    ".arrow": ("columnar", "Columnar"),
+    ".ipc": ("columnar", "Columnar"),
+    ".feather": ("columnar", "Columnar"),
     ".xlsx": ("excel", "Excel"),
     ".xlsm": ("excel", "Excel"),
 }
@@ -66,17 +60,16 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     options = options or ReadOptions()
     if options.sheet is not None and not suffix_of(path).startswith(".xls"):
         raise DataError(f"--sheet is for Excel files, and {path} is not one.")
-    for kind in (Bundled, OpenML):
-        if path.startswith(kind.prefix):
-            return kind(Path(path), options)
+    if path.startswith(Bundled.prefix):
+        return Bundled(Path(path), options)
     try:
         file = expand_home(path)
     except OSError as error:
         raise DataError(str(error)) from None
     if file.is_dir():
-        from depmax.cli.reading.parquet import Folder
+        from depmax.cli.reading.columnar import Columnar
 
-        return Folder(file, options)
+        return Columnar(file, options)
     if not file.exists():
         raise DataError(f"The file {path} does not exist.{_near(file)}")
     if suffix_of(file) not in FORMATS:
@@ -105,26 +98,16 @@ def _near(file: Path) -> str:
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
-class Named(Source):
-    """A set by its name, the target last."""
+class Bundled(Source):
+    """``bundled:sonar`` instead of a file, the target last."""
 
-    prefix: ClassVar[str]
-    what: ClassVar[str]
-
-    @abstractmethod
-    def names(self) -> list[str]:
-        """All such sets."""
-
-    @abstractmethod
-    def get(self, name: str) -> Dataset:
-        """One of them."""
+    prefix: ClassVar[str] = "bundled:"
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns, the target last."""
         return dict(self._frame.schema)
 
-    def _read(self, columns: list[str]) -> pl.DataFrame:
-        return self._frame.select(columns)
+    def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        yield from self._frame.select(columns).iter_slices(size)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -138,40 +121,7 @@ class Named(Source):
 
     @cached_property
     def _set(self) -> Dataset:
-        name, known = str(self.path).removeprefix(self.prefix), self.names()
-        if name not in known:
-            raise DataError(f"No data set named {name!r} {self.what}.{nearest(name, known)}")
-        try:
-            return self.get(name)
-        except FetchError as error:
-            raise DataError(str(error)) from None
-
-
-class Bundled(Named):
-    """``bundled:sonar`` instead of a file."""
-
-    prefix = "bundled:"
-    what = "is bundled"
-
-    def names(self) -> list[str]:
-        """Sets inside the package."""
-        return available()
-
-    def get(self, name: str) -> Dataset:
-        """One of them."""
+        name = str(self.path).removeprefix(self.prefix)
+        if name not in available():
+            raise DataError(f"No data set named {name!r} is bundled.{nearest(name, available())}")
         return load(name)
-
-
-class OpenML(Named):
-    """``openml:adult`` instead of a file, fetched when first used."""
-
-    prefix = "openml:"
-    what = "can be fetched"
-
-    def names(self) -> list[str]:
-        """Sets that are known there."""
-        return fetchable()
-
-    def get(self, name: str) -> Dataset:
-        """One of them, from the network or the cache."""
-        return fetch(name)

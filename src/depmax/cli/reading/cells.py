@@ -217,15 +217,7 @@ class Types:
             return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
         if kind == pl.Null:
             return pl.Series(name, [None] * text.len(), dtype=pl.Null)
-        return text
-
-    def with_dates(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Columns of dates as dates."""
-        return frame.with_columns(
-            pl.col(name).str.strptime(kind, form)
-            for name, (kind, form) in self.dates.items()
-            if name in frame.columns
-        )
+        return text.str.strptime(*self.dates[name]) if name in self.dates else text
 
 
 def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: str) -> Types:

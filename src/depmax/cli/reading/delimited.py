@@ -78,27 +78,12 @@ class Delimited(Source):
     def _find_types(self) -> Mapping[str, pl.DataType]:
         return self.types.columns
 
-    def _read(self, columns: list[str]) -> pl.DataFrame:
-        frames: list[pl.DataFrame] = []
-        n_rows = n_bytes = 0
-        for frame in self._values(columns):
-            n_rows += frame.height
-            n_bytes += int(frame.estimated_size())
-            self.require_room(n_rows, frame.width, n_bytes)
-            frames.append(frame)
-        return self.types.with_dates(pl.concat(frames, rechunk=True))
-
-    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
-        """Batches of at most ``size`` rows, read as they are needed."""
-        for frame in self._values(columns):
-            yield from frame.iter_slices(size)
-
-    def _values(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        """Read as they are needed."""
         types = self.types
         for batch in self._text(columns):
-            yield pl.DataFrame(
-                [types.convert(text.name, text, self.options) for text in batch.iter_columns()]
-            )
+            cells = [types.convert(text.name, text, self.options) for text in batch.iter_columns()]
+            yield from pl.DataFrame(cells).iter_slices(size)
 
     def _text(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Cells of some columns as they stand in the file."""

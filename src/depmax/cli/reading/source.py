@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from depmax._files import DamagedFileError, first_line
 from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
@@ -32,6 +31,8 @@ MISSING_NUMBERS = ("-", "--", "–", "—", ".", "n/a", "na", "None", "none", "#
 
 #: Cells that are read at a time where some rows are drawn.
 SAMPLED_CELLS = 2_000_000
+#: Rows of a part where all are read.
+WHOLE = 2**20
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,24 @@ class Source(ABC):
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """All rows, of some columns or of all."""
+        names = list(self.schema()) if columns is None else list(columns)
+        frames: list[pl.DataFrame] = []
+        n_rows = n_bytes = 0
         with self._explained():
-            return self._read(list(self.schema()) if columns is None else list(columns))
+            self.require_room(self.n_rows() or 0, len(names))
+            for frame in self._parts(names, WHOLE):
+                n_rows += frame.height
+                n_bytes += int(frame.estimated_size())
+                self.require_room(n_rows, frame.width, n_bytes)
+                frames.append(frame)
+            if not frames:
+                raise DataError(f"{self.name} has no rows.")
+            return pl.concat(frames, rechunk=True)
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Some columns, a batch of rows at a time; formats that can, never hold the whole file."""
         with self._explained():
-            yield from self._batches(list(columns), size)
+            yield from self._parts(list(columns), size)
 
     @cached_property
     def _types(self) -> Mapping[str, pl.DataType]:
@@ -113,11 +125,8 @@ class Source(ABC):
         """Columns and their types; formats that can, do not read the rows."""
 
     @abstractmethod
-    def _read(self, columns: list[str]) -> pl.DataFrame:
-        """All rows of some columns."""
-
-    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
-        yield from self._read(columns).iter_slices(size)
+    def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        """Some columns in this order with their types, at most ``size`` rows at a time."""
 
     def require_room(self, n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
         """Refuse a table that would take more memory than the limit."""
@@ -158,10 +167,6 @@ class Source(ABC):
             parts.append(batch[chosen[first:last] - start])
             start += batch.height
         return pl.concat(parts)
-
-    def has_column(self, name: str) -> bool:
-        """Whether a column can be asked for by name."""
-        return name in self.schema()
 
     def assumptions(self) -> list[str]:
         """What was found out about the file and might be wrong, for the user to see."""
@@ -204,58 +209,3 @@ def require_distinct(names: Sequence[str], where: str) -> None:
             f"{where} has several columns with the same name: {shortened(map(repr, twice))}. "
             "Rename them."
         )
-
-
-def is_plain(kind: Any) -> bool:
-    """Whether cells of a type are single values rather than lists, records or runs."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return is_plain(kind.value_type) and not types.is_dictionary(kind.value_type)
-    return bool(
-        types.is_null(kind)
-        or types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_temporal(kind)
-        or types.is_decimal(kind)
-        or is_text(kind)
-    )
-
-
-def is_text(kind: Any) -> bool:
-    """Whether cells of a type are text."""
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def bytes_written_out(table: Any) -> int:
-    """Bytes of the cells of a validated table or batch, with shared text counted each time."""
-    return sum(
-        max(8 * len(chunk), chunk.nbytes, _text_bytes(chunk))
-        for column in table.columns
-        for chunk in _chunks(column)
-    )
-
-
-def _chunks(column: Any) -> Iterator[Any]:
-    yield from column.chunks if isinstance(column, pa.ChunkedArray) else (column,)
-
-
-def _text_bytes(array: Any) -> int:
-    """Bytes of text that several cells share, as dictionaries and views let them."""
-    kind = array.type
-    if pa.types.is_dictionary(kind) and is_text(kind.value_type):
-        return int(
-            pc.sum(pc.take(pa.array(_lengths(array.dictionary)), array.indices)).as_py() or 0
-        )
-    return int(_lengths(array).sum()) if pa.types.is_string_view(kind) else 0
-
-
-def _lengths(array: Any) -> np.ndarray:
-    """Bytes of every cell of text."""
-    if not pa.types.is_string_view(array.type):
-        lengths = pc.binary_length(array).fill_null(0)
-        return np.asarray(lengths, dtype=np.int64)
-    views = np.frombuffer(array.buffers()[1], dtype=np.int32)[::4]  # 16 bytes, the length first
-    lengths = views[array.offset : array.offset + len(array)].astype(np.int64)
-    return np.where(np.asarray(array.is_valid()), lengths, 0)

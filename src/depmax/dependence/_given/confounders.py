@@ -12,7 +12,7 @@ from scipy import linalg
 
 from depmax.data import Table
 from depmax.data.columns import Categories
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distances import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
 LONG_TAIL = 6.0

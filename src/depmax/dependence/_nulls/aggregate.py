@@ -22,15 +22,16 @@ from scipy import sparse
 
 from depmax import _limits
 from depmax.data import Table, read_table, read_target
-from depmax.data.checks import require_finite_values, warn_of_scales
-from depmax.data.reading import (
+from depmax.data.sample import (
+    Sample,
     read_sample,
     read_target_sample,
+    require_finite_values,
     sample_of_table,
     target_sample,
     warn_of_outputs,
 )
-from depmax.data.sample import Sample
+from depmax.data.table import warn_of_scales
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,

@@ -7,12 +7,21 @@ from typing import Any
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_target_sample, sample_of_table, table_of_stream
-from depmax.data.sample import Sample
-from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
-from depmax.dependence._nulls.law import SKEWNESS_ROWS, permutation_law, spread, spread_of_levels
-from depmax.dependence._nulls.rare import is_out_of_range
+from depmax.data.sample import (
+    Sample,
+    read_target_sample,
+    require_samples,
+    sample_of_table,
+    table_of_stream,
+)
+from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+from depmax.dependence._nulls.law import (
+    SKEWNESS_ROWS,
+    is_out_of_range,
+    permutation_law,
+    spread,
+    spread_of_levels,
+)
 from depmax.dependence._terms import terms
 from depmax.dependence.independence_test import IndependenceTest
 from depmax.dependence.resolve import read_pair
@@ -37,7 +46,7 @@ def law_of_stream(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> 
     else:
         of_y = spread(y, m * (m - 3) * terms(y, y, unbiased=True).hsic())
     law = permutation_law(spread(x, own_x), of_y, n_samples=m)
-    if is_out_of_range(law, None, None, m):
+    if is_out_of_range(law, (None, None), m):
         return None
     statistic = terms(x, y, unbiased=True).hsic()
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)

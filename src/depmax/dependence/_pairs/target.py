@@ -10,8 +10,8 @@ import numpy as np
 from scipy import optimize, sparse, special, stats
 
 from depmax.data import Target, read_target
-from depmax.data.checks import require_equal_length
-from depmax.data.reading import kernel_of_target, read_target_sample
+from depmax.data.sample import kernel_of_target, read_target_sample
+from depmax.data.table import require_equal_length
 from depmax.dependence._nulls.sorted_columns import TargetCoordinates
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import factor_to

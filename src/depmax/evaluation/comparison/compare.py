@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing, check_random_state
 from depmax._text import counted
 from depmax.data import Task, read_target
 from depmax.data.columns import is_frame
-from depmax.data.sample import read_weights
 from depmax.data.table import take_columns
+from depmax.data.weights import read_weights
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
 from depmax.evaluation.comparison.comparison import Comparison

@@ -13,9 +13,8 @@ from sklearn.base import clone
 
 from depmax._parameters import check_parameters, integer
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length
 from depmax.data.columns import Categories, is_frame
-from depmax.data.table import take_columns
+from depmax.data.table import require_equal_length, take_columns
 from depmax.evaluation.comparison.problem import Problem
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector

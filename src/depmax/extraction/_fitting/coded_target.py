@@ -10,12 +10,10 @@ import numpy as np
 
 from depmax.algebra.targets import centred_target, square_of, target_sums
 from depmax.data import Target, TargetKind, read_target
-from depmax.data.labels import as_columns
-from depmax.data.reading import Labels, warn_of_outputs
-from depmax.data.sample import Sample
+from depmax.data.sample import Labels, Sample, warn_of_outputs
 from depmax.data.stream import beside
 from depmax.data.table import is_streamed
-from depmax.data.target import MAX_INTEGER_CLASSES
+from depmax.data.target import MAX_INTEGER_CLASSES, as_columns
 from depmax.extraction._fitting.search import Answer
 from depmax.kernels import Columns, Delta, Linear
 

@@ -16,9 +16,9 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from depmax.algebra.points import Points, points_of
 from depmax.data import read_target
-from depmax.data.checks import ScaleWarning
 from depmax.data.sample import Sample
-from depmax.data.sample import take_rows as rows_of
+from depmax.data.table import ScaleWarning
+from depmax.data.weights import take_rows as rows_of
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
 from depmax.extraction._fitting.search import ComponentCount, most_possible
 

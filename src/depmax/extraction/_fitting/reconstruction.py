@@ -17,8 +17,7 @@ from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.row_sums import dense
 from depmax.algebra.space import FeatureProjection, Projection, SampleProjection
-from depmax.data.reading import read_rows
-from depmax.data.sample import is_precomputed
+from depmax.data.sample import is_precomputed, read_rows
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, refuse_unreadable
 from depmax.kernels.kernel import Kernel

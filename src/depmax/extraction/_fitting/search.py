@@ -15,8 +15,7 @@ from depmax.algebra.deflation import Examples, OrthogonalFeatures, images_of, ro
 from depmax.algebra.directions import Directions
 from depmax.algebra.space import Projection, SampleProjection, Space
 from depmax.algebra.targets import square_of, target_factor
-from depmax.data.reading import Labels
-from depmax.data.sample import Sample
+from depmax.data.sample import Labels, Sample
 from depmax.maps.feature_map import is_linear, loadings_of, signs
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ from depmax.algebra.graphs import Laplacian, as_graph
 from depmax.algebra.points import Points, points_of
 from depmax.algebra.space import Form, Moments, Operator, Space, hsic_form
 from depmax.algebra.sphere import Sphere, alpha_of, chosen_alpha, sphere_of_graph, unit_variance
-from depmax.data.checks import require_samples
-from depmax.data.reading import read_labels
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_labels, require_samples
 from depmax.data.target import marks_unlabeled
 from depmax.extraction._fitting.search import Answer
 from depmax.extraction._fitting.sums import SumsExtractor

@@ -15,9 +15,9 @@ from depmax._parameters import check_parameters
 from depmax._text import counted
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.data import read_target
-from depmax.data.checks import require_equal_length
-from depmax.data.sample import Weighed, is_precomputed, weigh
-from depmax.data.table import keeps_sums, read_batch
+from depmax.data.sample import is_precomputed
+from depmax.data.table import keeps_sums, read_batch, require_equal_length
+from depmax.data.weights import Weighed, weigh
 from depmax.extraction._fitting.coded_target import label_type
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel

@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.base import clone
 
 from depmax._threads import map_threads
-from depmax.data.checks import require_semidefinite
 from depmax.data.columns import Categories
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, require_semidefinite
 from depmax.kernels import Delta
 from depmax.kernels._parts import Choose
 from depmax.kernels.kernel import Kernel

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import slices
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distances import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
 
 #: Penalties ε to choose from by leave-one-out error.

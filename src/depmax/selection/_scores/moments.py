@@ -20,7 +20,7 @@ from scipy.stats import t as student
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from depmax.data.chunks import Chunk
-from depmax.data.labels import as_columns
+from depmax.data.target import as_columns
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from depmax.data import Target
-from depmax.data.checks import constant_columns
-from depmax.data.labels import Indicators
+from depmax.data.table import constant_columns
+from depmax.data.target import Indicators
 
 
 def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndarray:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from depmax.data import TargetKind
-from depmax.data.checks import has_missing, require_equal_length, require_samples
-from depmax.data.reading import warn_of_outputs
+from depmax.data.sample import require_samples, warn_of_outputs
+from depmax.data.table import has_missing, require_equal_length
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Linear
 from depmax.selection._scores import kernel, moments

@@ -11,8 +11,7 @@ import numpy as np
 
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample
+from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import is_streamed
 from depmax.kernels import Kernel, Linear
 from depmax.selection._scores.moments import ColumnMoments, column_moments

@@ -11,7 +11,7 @@ import numpy as np
 
 from depmax._threads import map_threads, slices
 from depmax.data.sample import Sample
-from depmax.kernels.bandwidth import with_far_values
+from depmax.kernels.distances import with_far_values
 from depmax.kernels.neutral import Gaps
 
 #: Rows of a strip of pairs.

@@ -14,18 +14,11 @@ from depmax._parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
-from depmax.data.checks import (
-    MINIMUM,
-    Missing,
-    constant_columns,
-    has_missing,
-    require_equal_length,
-    require_samples,
-)
-from depmax.data.columns import Categories
-from depmax.data.reading import read_target_sample
-from depmax.data.sample import Sample, repeated_rows
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
 from depmax.data.stream import SampledRowsWarning, some_rows
+from depmax.data.table import constant_columns, has_missing, require_equal_length
+from depmax.data.weights import repeated_rows
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel

@@ -17,12 +17,11 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax.data import read_target
-from depmax.data.checks import has_missing
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample
 from depmax.data.stream import some_rows
-from depmax.data.table import Table
-from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.data.table import Table, has_missing
+from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.data.checks import Missing, constant_columns, has_missing
-from depmax.data.columns import Categories, is_missing
+from depmax.data.columns import Categories, Missing, is_missing
+from depmax.data.table import constant_columns, has_missing
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.mixed import indicator_scales
 from depmax.kernels.neutral import Gaps

@@ -1,30 +1,19 @@
-"""Kernels of other origin, short names of kernels, and the conversion of every kernel argument."""
+"""Kernels of other origin: scikit-learn's, functions, transformers, and matrices of values."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cache, reduce
-from inspect import Parameter, isclass, signature
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
-from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels._parts import Part, Parts
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, as_matrix, as_objects
 
-#: Names that scikit-learn and others use for kernels of ours.
-ELSEWHERE = {
-    "rbf": "gaussian",
-    "squared_exponential": "gaussian",
-    "poly": "polynomial",
-    "laplacian": "laplace",
-    "energy": "distance",
-}
 #: Rows per block when a diagonal must be read off small square blocks.
 BLOCK = 64
 
@@ -274,90 +263,3 @@ class Precomputed(Kernel):
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"The matrix of Precomputed must be square, got {matrix.shape}.")
         return matrix
-
-
-#: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
-KernelLike = Kernel | str | Callable[..., Any]
-
-#: Bases, and kernels that compare nothing until they are given a matrix or columns.
-WITHOUT_NAME = {"Kernel", "BandwidthKernel", "Mixed", "Precomputed"}
-
-
-@cache
-def short_names() -> dict[str, type[Kernel]]:
-    """Every kernel of the package that constructs without arguments, by its short name.
-
-    Examples
-    --------
-    >>> short_names()["inverse_multiquadric"].__name__, short_names()["ridge"].__name__
-    ('InverseMultiquadric', 'RidgeKernel')
-    """
-    from depmax import kernels as package
-
-    found: dict[str, type[Kernel]] = {}
-    for name in sorted(set(package.__all__) - WITHOUT_NAME):
-        part = getattr(package, name)
-        if isclass(part) and issubclass(part, Kernel):
-            defaults = [each.default for each in signature(part).parameters.values()]
-            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-            if Parameter.empty not in defaults:
-                found[words.removesuffix("_kernel")] = part
-    return found
-
-
-def as_kernel(kernel: Any) -> Kernel:
-    """Kernel from a kernel, a short name, a scikit-learn kernel, a function or a transformer.
-
-    Parameters
-    ----------
-    kernel : Kernel, str, Gaussian-process kernel of scikit-learn, callable or transformer
-        A callable takes two sets of rows and returns a matrix. A transformer (any map) stands for
-        the inner product of its output.
-
-    Returns
-    -------
-    Kernel
-
-    Examples
-    --------
-    >>> from depmax.kernels import as_kernel
-    >>> as_kernel("gaussian")
-    Gaussian()
-    """
-    if isinstance(kernel, str):
-        known = short_names()
-        if kernel not in known:
-            alias = ELSEWHERE.get(kernel.lower())
-            near = [alias] if alias else get_close_matches(kernel, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"Unknown kernel {kernel!r}.{hint} Known names: {', '.join(sorted(known))}; "
-                "or pass a kernel object from depmax.kernels."
-            )
-        return known[kernel]()
-    if isinstance(kernel, type):
-        raise TypeError(f"Pass a kernel object, {kernel.__name__}(), not the class.")
-    if hasattr(kernel, "resolve") and hasattr(kernel, "diag"):
-        return kernel
-    if hasattr(kernel, "transform") and hasattr(kernel, "fit"):
-        return FromMap(kernel)
-    if hasattr(kernel, "is_stationary") and hasattr(kernel, "diag"):
-        return FromScikitLearn(kernel)
-    if callable(kernel):
-        return FromFunction(kernel)
-    raise TypeError(
-        f"A kernel is a name, an object from depmax.kernels, a scikit-learn kernel, a function or "
-        f"a transformer, not {kernel!r}."
-    )
-
-
-def refuse_parameters_of_names(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Refuse ``kernel__bandwidth`` where the kernel is a name, which has no parameters."""
-    for key in params:
-        owner, _, nested = key.partition("__")
-        kernel = params.get(owner, getattr(estimator, owner, None))
-        if nested and owner.endswith("kernel") and isinstance(kernel, str):
-            raise ValueError(
-                f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel as an "
-                f"object, e.g. {owner}=Gaussian() from depmax.kernels."
-            )
