@@ -22,7 +22,7 @@ from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap
 from depmax.selection._scores.registry import SCORES
-from depmax.selection._search import hsic_selector
+from depmax.selection._search import selectors
 from tests.contracts.test_streaming import (
     NAMES,
     ROWS,
@@ -237,7 +237,7 @@ def _require_same_search(found: Any, expected: Any) -> None:
 def test_searches_take_the_rows_that_they_say(
     name: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hsic_selector, "MOST_ROWS", 500)
+    monkeypatch.setattr(selectors, "MOST_ROWS", 500)
     columns = NAMES[:5] if source == "dask array" else NAMES
     X, y = TABLE[columns], TABLE["many"]
     rows = some_rows(ROWS, 500)
