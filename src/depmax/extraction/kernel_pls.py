@@ -12,9 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._threads import small_problems
-from depmax.algebra import Form, Space
-from depmax.algebra.coordinates import FeatureProjection
 from depmax.algebra.deflation import Residual, deflate
+from depmax.algebra.space import FeatureProjection, Form, Space
 from depmax.data import read_target, require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks

@@ -11,7 +11,8 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import small_problems
-from depmax.algebra import Moments, leading
+from depmax.algebra.directions import leading
+from depmax.algebra.space import Moments
 from depmax.maps.feature_map import signs
 
 #: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
