@@ -10,7 +10,7 @@ import numpy as np
 
 from depmax._limits import require_indicators
 from depmax._parameters import Rule
-from depmax.kernels.kernel import Capabilities, Facts, Kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, count_distinct
 
 #: Weights of classes by label.
 ClassWeights = Mapping[Hashable, float]
@@ -199,18 +199,3 @@ def places_of(labels: np.ndarray, known: Sequence[Hashable]) -> np.ndarray:
     values, codes = np.unique(labels, return_inverse=True)
     table = {label: place for place, label in enumerate(known)}
     return np.array([table.get(value, -1) for value in values.tolist()])[codes]
-
-
-#: Whole numbers that lie within this are counted without sorting.
-NEAR = 1000
-
-
-def count_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values, sorted, and the rows of each; of whole numbers in one pass."""
-    if values.dtype.kind != "i" or not values.size:
-        return np.unique(values, return_counts=True)
-    low, high = int(values.min()), int(values.max())
-    if high - low >= NEAR:
-        return np.unique(values, return_counts=True)
-    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
-    return (found + low).astype(values.dtype), counts[found]
