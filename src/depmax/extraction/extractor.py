@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters
 from depmax._warnings import warn_caller
-from depmax.algebra.coordinates import Projection, pairs_held
+from depmax.algebra.space import Projection
+from depmax.algebra.span import pairs_held
 from depmax.data.sample import (
     Sample,
     aligned,

@@ -11,9 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._threads import small_problems
-from depmax.algebra import Form, Moments, Space, leading
-from depmax.algebra.coordinates import FeatureProjection
 from depmax.algebra.deflation import deflate
+from depmax.algebra.directions import leading
+from depmax.algebra.space import FeatureProjection, Form, Moments, Space
 from depmax.data import read_target, require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks

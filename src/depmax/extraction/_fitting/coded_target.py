@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.algebra.form import square_of
-from depmax.algebra.targets import centred_target, target_sums
+from depmax.algebra.targets import centred_target, square_of, target_sums
 from depmax.data import Target, TargetKind, read_target
 from depmax.data.sample import Labels, Sample, warn_of_outputs
 from depmax.data.stream import beside

@@ -14,8 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
-from depmax.algebra.graphs import Points
-from depmax.algebra.graphs.points import points_of
+from depmax.algebra.points import Points, points_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.table import ScaleWarning
