@@ -14,9 +14,9 @@ from scipy import sparse
 
 from depmax import _limits
 from depmax._threads import map_threads, slices
-from depmax.algebra.form import Form
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
+from depmax.algebra.row_sums import Aligned, BlockImages, RowSums, SumBlocks, chunks_of, sum_rows
+from depmax.algebra.space import Form
+from depmax.algebra.targets import target_factor
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample, require_finite_values
 from depmax.maps.incomplete_cholesky import factor_to

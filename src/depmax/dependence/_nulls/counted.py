@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.algebra.form import CentredValues
-from depmax.algebra.targets import centred_target
+from depmax.algebra.targets import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows
