@@ -24,7 +24,7 @@ from depmax.dependence._nulls.sorted_columns import (
     SortedColumns,
     places_by_rank,
 )
-from depmax.dependence._terms import coordinates_to, terms, unbiased_hsic
+from depmax.dependence._terms import centred_gram, coordinates_to, terms, unbiased_hsic
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels._parts import Choose
@@ -39,9 +39,7 @@ def with_weights(side: Sample) -> Sample:
     shares = side.weight / side.weight.mean()
     if side.is_narrow:
         return Sample(Linear(), shares[:, np.newaxis] * side.centred_coordinates())
-    gram = side.gram()
-    means = side.mean_of(gram)
-    centred = gram - means - means[:, np.newaxis] + side.mean_of(means)
+    centred = centred_gram(side.gram(), side.weight)
     return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
 
 
