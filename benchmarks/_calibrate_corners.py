@@ -12,9 +12,8 @@ from joblib import Parallel, delayed
 from sklearn.utils.class_weight import compute_sample_weight
 
 from depmax import hsic, hsic_interval, hsic_test, screen
-from depmax.dependence._nulls.law import permutation_law, spread
+from depmax.dependence._nulls.law import SKEWEST, permutation_law, spread
 from depmax.dependence._nulls.permutation import permuted_statistics
-from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import Gaussian

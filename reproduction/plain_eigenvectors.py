@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depmax.algebra import Space, most_dependent
-from depmax.algebra.coordinates import Coordinates
+from depmax.algebra.directions import most_dependent
+from depmax.algebra.space import Space
 from depmax.data.sample import Sample
 from depmax.extraction import HBFE
 from depmax.extraction._fitting.search import Answer, Found, along
@@ -41,7 +41,6 @@ class PlainEigenvectors(HBFE):
             )
         criterion = criterion_of(self, data, answer)
         space = Space.of_sample(data)
-        coordinates = Coordinates(data, space)
-        with coordinates.solving():
+        with space.solving():
             found = most_dependent(space.moments(criterion.form), count, by_variance=False)
-            return along(self, coordinates, criterion.judged(space, found))
+            return along(self, space, criterion.judged(space, found))

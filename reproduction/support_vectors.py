@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.svm import NuSVR
 
 from depmax._parameters import number
-from depmax.algebra import leading
+from depmax.algebra.deflation import Examples
+from depmax.algebra.directions import leading
 from depmax.data.sample import Sample
 from depmax.extraction import SparseKernelPLS
 from depmax.extraction.sparse_kernel_pls import KernelProducts
@@ -56,8 +57,9 @@ class SupportVectorPLS(SparseKernelPLS):
     def _pairs_held(self, data: Sample) -> float:
         return MATRICES * data.n_samples**2
 
-    def _products(self, samples: Sample) -> KernelProducts:
-        return KernelProducts(samples, np.arange(samples.n_samples), samples.gram())
+    def _products(self, examples: Examples) -> KernelProducts:
+        everything = np.arange(examples.data.n_samples)
+        return KernelProducts(examples, everything, examples.gram())
 
     def _chosen(self, products: Any, left: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         return supported(products.columns, left, float(self.nu), float(self.C))

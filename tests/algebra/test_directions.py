@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax.algebra import complete, complete_axes, leading, most_dependent
+from depmax.algebra.directions import complete, complete_axes, leading, most_dependent
 from depmax.algebra.space import Moments
 from depmax.maps.feature_map import signs
 

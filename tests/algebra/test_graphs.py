@@ -7,18 +7,9 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from depmax.algebra.graphs import (
-    GaussianGraph,
-    GivenGraph,
-    KernelPoints,
-    NeighborGraph,
-    RadiusGraph,
-    VectorPoints,
-    as_graph,
-)
-from depmax.algebra.graphs import (
-    points as points_module,
-)
+from depmax.algebra import points as points_module
+from depmax.algebra.graphs import GaussianGraph, GivenGraph, NeighborGraph, RadiusGraph, as_graph
+from depmax.algebra.points import KernelPoints, VectorPoints
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3)) + 5.0
@@ -75,7 +66,7 @@ GRAPHS = [
 @pytest.mark.parametrize(("graph", "W"), GRAPHS, ids=[_name(graph) for graph, _ in GRAPHS])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeypatch, rng):
-    monkeypatch.setattr("depmax.algebra.graphs.graph.TILE", 16)
+    monkeypatch.setattr("depmax.algebra.graphs.TILE", 16)
     monkeypatch.setattr(points_module, "BLOCK", 400)
     laplacian = type(graph)(**{**graph.get_params(), "normalized": normalized}).laplacian(
         POINTS[kind]()
@@ -98,8 +89,8 @@ def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeyp
 def test_weights_of_many_samples_are_not_stored(monkeypatch, rng):
     F = rng.normal(size=(40, 3))
     expected = GaussianGraph().laplacian(VectorPoints.of(X)).apply(F)
-    monkeypatch.setattr("depmax.algebra.graphs.graph.STORED_ROWS", 10)
-    monkeypatch.setattr("depmax.algebra.graphs.graph.TILE", 16)
+    monkeypatch.setattr("depmax.algebra.graphs.STORED_ROWS", 10)
+    monkeypatch.setattr("depmax.algebra.graphs.TILE", 16)
     laplacian = GaussianGraph().laplacian(VectorPoints.of(X))
     np.testing.assert_allclose(laplacian.apply(F), expected, atol=1e-12)
     assert "_matrix" not in vars(laplacian.weights)

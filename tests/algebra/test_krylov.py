@@ -5,9 +5,9 @@ import pytest
 from scipy import linalg
 
 from depmax._threads import thread_pool
-from depmax.algebra import Basis, Gram
 from depmax.algebra import gram as module
-from depmax.algebra.krylov import grow
+from depmax.algebra.gram import Gram
+from depmax.algebra.span import Basis, grow
 
 rng = np.random.default_rng(0)
 PHI = rng.normal(size=(70, 5)) + 2.0

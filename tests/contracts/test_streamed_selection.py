@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,11 @@ from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.chunks import Chunk
 from depmax.data.sample import aligned
 from depmax.data.stream import some_rows
-from depmax.dependence._nulls import streamed_test
-from depmax.dependence._nulls.counted_columns import Grid, look_at_columns
+from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap
 from depmax.selection._scores.registry import SCORES
-from depmax.selection._search import hsic_selector
+from depmax.selection._search import selectors
 from tests.contracts.test_streaming import (
     NAMES,
     ROWS,
@@ -68,6 +68,15 @@ def test_screening_of_counted_columns_is_that_of_rows_in_memory(target: str, ker
     _require_equal(found, expected)
 
 
+def test_a_column_of_which_one_row_differs_says_nothing() -> None:
+    X, y = np.zeros((400, 1)), np.random.default_rng(0).normal(size=400)
+    X[np.argmax(y)] = 3.0
+    for table in (X, scan(X, y, rows_per_chunk=101)):
+        found = screen(table, y if table is X else None)
+        assert found.pvalues[0] == 1.0
+        assert found.effects[0] == 0.0
+
+
 def test_the_skewness_of_several_labels_comes_from_some_rows() -> None:
     y = TABLE[TARGETS["labels"]]
     expected = screen(COUNTED, y)
@@ -101,7 +110,7 @@ def _to_levels(X: np.ndarray) -> np.ndarray:
     rows = X[np.random.default_rng(0).choice(len(X), 1000, replace=False)]
     rounded = np.empty_like(X)
     for number, column in enumerate(X.T):
-        codes = Grid.of(values.columns[number], rows[:, number]).codes(column)
+        codes = Grid.of(values, number, rows[:, number]).codes(column)
         rounded[:, number] = (np.bincount(codes, column) / np.maximum(np.bincount(codes), 1))[codes]
     return rounded
 
@@ -161,7 +170,7 @@ def test_screening_of_sparse_rows() -> None:
 
 def test_screening_in_several_visits(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = screen(scan(COUNTED, TABLE["many"]))
-    monkeypatch.setattr("depmax.dependence._nulls.counted_columns.MOST_SUMS", 700)
+    monkeypatch.setattr("depmax.dependence._nulls.counted.MOST_SUMS", 700)
     _require_equal(screen(scan(COUNTED, TABLE["many"])), expected, 1e-12)
 
 
@@ -237,7 +246,7 @@ def _require_same_search(found: Any, expected: Any) -> None:
 def test_searches_take_the_rows_that_they_say(
     name: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hsic_selector, "MOST_ROWS", 500)
+    monkeypatch.setattr(selectors, "MOST_ROWS", 500)
     columns = NAMES[:5] if source == "dask array" else NAMES
     X, y = TABLE[columns], TABLE["many"]
     rows = some_rows(ROWS, 500)
@@ -308,7 +317,10 @@ def test_two_values_on_both_sides_are_counted() -> None:
 def test_permutations_take_the_rows_that_they_say(
     method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed_test, "SAMPLED_ROWS", {"aggregate": 300, "permutation": 300})
+    sampled = {"aggregate": 300, "permutation": 300}
+    monkeypatch.setattr(
+        importlib.import_module("depmax.dependence.hsic_test"), "SAMPLED_ROWS", sampled
+    )
     X, y = TABLE[NAMES], TABLE["many"]
     rows = some_rows(ROWS, 300)
     options = {"method": method, "n_permutations": 99, "random_state": 0}

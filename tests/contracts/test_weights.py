@@ -256,7 +256,7 @@ def test_extractors_of_weights_are_those_of_repeated_rows(
             )
 
 
-def test_the_extractors_that_are_sums_over_rows_take_weights() -> None:
+def test_the_extractors_in_which_rows_count_take_weights() -> None:
     assert set(EXTRACTORS) == {
         "HBFE",
         "HSCA",
@@ -266,7 +266,10 @@ def test_the_extractors_that_are_sums_over_rows_take_weights() -> None:
         "KernelPLSClassifier",
         "LinearRegressionFeature",
         "PHD",
+        "ReducedKernelOPLS",
         "SIR",
+        "SMA",
+        "SMC",
     }
 
 

@@ -263,15 +263,14 @@ def test_orders_of_a_column_with_the_laplace_kernel(
     plan = WholeGroups(np.repeat(np.arange(8), 3)).plan(24)
     column = sorted_columns.SortedColumns.of(x[np.newaxis])
     target = sorted_columns.TargetCoordinates.of(Y)
-    total = float(column.sums(target)["total"][0])
     kernels = {"kernel": Laplace(column.widths[0]), "target_kernel": "linear"}
     draws = np.random.default_rng(0), np.random.default_rng(0)
     for found, draw in (
         (
-            column.in_orders(target, total, sorted_columns.Drawn(plan.draw, 24)),
+            column.in_orders(target, sorted_columns.Drawn(plan.draw, 24)),
             lambda: plan.draw(draws[0]),
         ),
-        (column.permuted(target, total), lambda: draws[1].permutation(24)),
+        (column.permuted(target), lambda: draws[1].permutation(24)),
     ):
         for chunk in islice(found, 2):
             expected = [hsic(x, Y[draw()], **kernels) for _ in chunk]

@@ -13,8 +13,13 @@ from depmax import hsic, hsic_test, resolve, screen
 from depmax.data.sample import Sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
-from depmax.dependence._nulls.law import spread, u_centred
-from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
+from depmax.dependence._nulls.law import (
+    Levels,
+    counted_pvalue,
+    sequential_pvalue,
+    spread,
+    u_centred,
+)
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
 
@@ -106,7 +111,7 @@ def test_sums_over_levels_are_those_over_all_rows(
     side = Sample(kernel, rng.binomial(3, 0.1, size=(200, 2)).astype(float))
     whole = spread(side)
     monkeypatch.setattr(null, "SKEWNESS_ROWS", 100)
-    found = spread_of(side, Levels.of(side))
+    found = spread(side, levels=Levels.of(side))
     assert found.squares == pytest.approx(whole.squares, rel=1e-9)
     assert found.cubes == pytest.approx(whole.cubes, rel=1e-9)
     assert found.triangles == pytest.approx(whole.triangles, rel=1e-9)
@@ -120,7 +125,7 @@ def test_permuted_values_are_those_of_columns_in_another_order(kind: str, n_rare
     x = rare_columns(rng, 100, n_rare, kind, 1)[:, 0]
     target = TargetCoordinates.of(rng.normal(size=(100, 3)))
     column = SortedColumns.of(x[np.newaxis])
-    found = next(column.permuted(target, float(column.sums(target)["total"][0])))
+    found = next(column.permuted(target))
     count = n_rare if n_rare**2 <= 1000 else 100
     rows = next(iter(target.draws(count)))
     for value, places in list(zip(found, rows, strict=True))[:20]:
@@ -139,8 +144,8 @@ def test_columns_share_their_permutations() -> None:
     target = TargetCoordinates.of(rng.normal(size=(60, 3)))
     for count, height in ((3, 1.0), (3, 5.0), (5, 1.0)):
         column = SortedColumns.of((height * (rng.permutation(60) < count))[np.newaxis])
-        values = column.permuted(target, float(column.sums(target)["total"][0]))
-        first, again = next(values), column.permuted(target, 0.0)
+        values = column.permuted(target)
+        first, again = next(values), column.permuted(target)
         np.testing.assert_array_equal(first, next(again))
         draws = np.random.default_rng(0)
         rows = np.array([draws.choice(60, count, replace=False) for _ in first])

@@ -214,7 +214,7 @@ def test_sums_of_a_sorted_column_equal_those_of_matrices(rng: np.random.Generato
     prepared = SortedColumns.of(column[np.newaxis], np.array([0.7]))
     found = prepared.sums(target, (b * b).sum(axis=1))
     assert found["cross"][0] == pytest.approx(np.sum(a * b), abs=1e-10)
-    # what every row does to the effect, as in variance.effect_of
+    # what every row does to the effect, as in variance.influence_of
     cross, own_x, own_y = (a * b).sum(axis=1), (a * a).sum(axis=1), (b * b).sum(axis=1)
     pairs = 40 * 37
     scale = np.sqrt(own_x.sum() * own_y.sum()) / pairs

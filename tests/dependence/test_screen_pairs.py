@@ -148,7 +148,7 @@ def test_adjustment_is_over_all_pairs(n_pairs: int, rng: np.random.Generator) ->
     scores[:15, 15:30] += rng.uniform(0.0, 40.0, size=(15, 15))
     scores /= law.n_samples
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
-    best.add(scores, slice(0, d), slice(0, d))
+    best.add(scores[np.triu_indices(d, 1)], np.column_stack(np.triu_indices(d, 1)))
     pvalues = law.pvalues(best.kept()[0])
     everything = false_discovery_control(law.pvalues(scores[np.triu_indices(d, 1)]))
     expected = np.sort(everything)[: len(pvalues)]
@@ -160,7 +160,8 @@ def test_a_raised_pvalue_never_lowers_another(rng: np.random.Generator) -> None:
     d, law = 60, Law(n_samples=300, n_directions=1)
     scores = np.triu(rng.chisquare(1, size=(d, d)) + 25.0 * (rng.random((d, d)) < 0.1), 1)
     best = BestPairs(40, law)
-    best.add(scores / law.n_samples, slice(0, d), slice(0, d))
+    upper = np.triu_indices(d, 1)
+    best.add(scores[upper] / law.n_samples, np.column_stack(upper))
     pvalues = law.pvalues(best.kept()[0])
     before = best.adjusted(pvalues)
     raised = pvalues.copy()

@@ -8,7 +8,7 @@ from scipy import linalg
 from sklearn.manifold import SpectralEmbedding
 
 from depmax import LPP, GaussianGraph, LaplacianEigenmap, NeighborGraph, RadiusGraph
-from depmax.algebra.graphs import VectorPoints
+from depmax.algebra.points import VectorPoints
 from depmax.extraction import laplacian_eigenmap as embedding
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs

@@ -16,7 +16,7 @@ from depmax import (
     LinearRegressionFeature,
     NeighborGraph,
 )
-from depmax.algebra.graphs import VectorPoints
+from depmax.algebra.points import VectorPoints
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 
@@ -189,9 +189,9 @@ def test_what_follows_is_variance_smoothed_by_the_graph(graph: Any, beta: float)
 
 
 def test_it_is_the_same_along_a_grown_basis(monkeypatch: pytest.MonkeyPatch) -> None:
-    from depmax.algebra import coordinates
+    from depmax.algebra import span
 
     model = HBFE(4, kernel=Gaussian(8.0), beta=0.2, graph=NeighborGraph(8))
     expected = model.fit_transform(X, TWO)
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 10)
+    monkeypatch.setattr(span, "EXACT_ROWS", 10)
     np.testing.assert_allclose(model.fit_transform(X, TWO), expected, atol=1e-5)

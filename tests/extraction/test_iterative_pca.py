@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import IterativePCA, load_model, save_model
-from depmax.algebra import principal
+from depmax.algebra.directions import principal
 from depmax.kernels import Gaussian, Polynomial
 from depmax.maps import NystroemMap
 from tests.extraction.oracles import same_up_to_signs

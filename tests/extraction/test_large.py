@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, HSCA
-from depmax.algebra import coordinates
+from depmax.algebra import span
 from depmax.kernels import Gaussian, Polynomial
 from tests.extraction.oracles import same_up_to_signs
 
@@ -31,7 +31,7 @@ MODELS = {
 @pytest.fixture
 def tolerance(monkeypatch):
     """Let few samples count as many."""
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    monkeypatch.setattr(span, "EXACT_ROWS", 50)
     return 1e-6
 
 
@@ -45,9 +45,9 @@ def test_rows_in_float32(name, tolerance):
 
 
 def exact(model, rows, y, monkeypatch):
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 10**6)
+    monkeypatch.setattr(span, "EXACT_ROWS", 10**6)
     fitted = type(model)(**model.get_params(deep=False)).fit(rows, y)
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    monkeypatch.setattr(span, "EXACT_ROWS", 50)
     return fitted
 
 
@@ -70,8 +70,8 @@ def test_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(name, mon
     def refuse(*_):
         raise AssertionError("the whole span")
 
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
-    monkeypatch.setattr(coordinates, "span", refuse)
+    monkeypatch.setattr(span, "EXACT_ROWS", 50)
+    monkeypatch.setattr(span, "span", refuse)
     MODELS[name].set_params(kernel=Gaussian(4.0)).fit(X, TARGETS["classes"])
 
 
@@ -79,7 +79,7 @@ def test_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(name, mon
 def test_wide_inputs(name, monkeypatch, rng):
     wide = rng.normal(size=(80, 200)) @ np.diag(0.98 ** np.arange(200)) + 7.0
     y = np.repeat([0, 1, 2, 1], 20)
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    monkeypatch.setattr(span, "EXACT_ROWS", 50)
     model = MODELS[name].set_params(kernel="linear")
     whole = exact(model, wide, y, monkeypatch)
     model.fit(wide, y)

@@ -10,7 +10,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
 from depmax import LinearRegressionFeature, scan
-from depmax.algebra.graphs import VectorPoints, as_graph
+from depmax.algebra.graphs import as_graph
+from depmax.algebra.points import VectorPoints
 from depmax.kernels import Gaussian
 
 rng = np.random.default_rng(0)

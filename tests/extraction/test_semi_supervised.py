@@ -21,8 +21,8 @@ from depmax import (
     load_model,
     save_model,
 )
-from depmax.algebra import coordinates
-from depmax.algebra.graphs import KernelPoints, VectorPoints
+from depmax.algebra import span
+from depmax.algebra.points import KernelPoints, VectorPoints
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Linear, Spectrum, Subsequence
 from depmax.maps import NystroemMap
@@ -149,7 +149,7 @@ def test_many_rows_give_what_few_would(model, graph, monkeypatch):
     model.set_params(beta=0.1, graph=graph, target_kernel="delta", kernel=Gaussian(4.0))
     features = model.fit_transform(X, Y)
     dependence = model.dependence_
-    monkeypatch.setattr(coordinates, "EXACT_ROWS", 20)
+    monkeypatch.setattr(span, "EXACT_ROWS", 20)
     same_up_to_signs(model.fit_transform(X, Y).T, features.T, 1e-5)
     np.testing.assert_allclose(model.dependence_, dependence, rtol=1e-4)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from depmax.algebra import targets as target_module
-from depmax.algebra.form import as_array
-from depmax.algebra.targets import PRECISION, factor_of_matrix, target_factor
+from depmax.algebra.targets import PRECISION, as_array, factor_of_matrix, target_factor
 from depmax.data.sample import SMALL, Sample, read_sample
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel

@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg, sparse
 
 from depmax import HBFE, GaussianGraph, NeighborGraph
-from depmax.algebra.graphs import VectorPoints
+from depmax.algebra.points import VectorPoints
 from depmax.kernels import Gaussian, Linear
 from depmax.maps import NystroemMap
 from reproduction.plain_eigenvectors import PlainEigenvectors

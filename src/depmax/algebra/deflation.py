@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from depmax.algebra.coordinates import FeatureProjection, Projection
-from depmax.algebra.examples import Examples
-from depmax.algebra.row_sums import dense
-from depmax.algebra.space import Space
-from depmax.data.sample import Sample
+from depmax.algebra.row_sums import dense, squared_lengths
+from depmax.algebra.space import FeatureProjection, Projection, SampleProjection, Space
+from depmax.data.chunks import Chunk
+from depmax.data.sample import Sample, in_double
 
 #: What is left of a vector outside the span of earlier features, relative to it, to be more than
 #: rounding errors.
@@ -129,7 +129,7 @@ class Primal:
     def __init__(self, data: Sample, *, center: bool) -> None:
         self.data = data
         self.space = Space.held(data, center=center)
-        self.roots = _roots(data)
+        self.roots = roots_of(data)
         self.width = self.space.dimension
         self.variance = self.space.variance
 
@@ -166,7 +166,87 @@ class Primal:
 
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Features of new rows; ``offset`` belongs to what ``push`` gives."""
-        return FeatureProjection(self.data.kernel, weights, offset, self.space.mean)
+        return self.space.project(weights, offset)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Samples each of which is a direction, φ(x_i) - μ, or φ(x_i) where μ is not at hand.
+
+    Centring in feature space makes the answer independent of where the origin is. With exact
+    features (the linear kernel, maps) it costs one product. For other kernels every new row would
+    have to be compared with all training rows: directions are then measured from the origin.
+    """
+
+    data: Sample
+    mean: np.ndarray | None  # μ of shape (D,)
+
+    @classmethod
+    def of(cls, data: Sample, *, center: bool) -> Examples:
+        """All samples."""
+        if not (center and data.has_features):
+            return cls(data, None)
+        return cls(data, Space.of_sample(data).mean)
+
+    def take(self, indices: np.ndarray) -> Examples:
+        """Some of the samples."""
+        return replace(self, data=self.data.take(indices))
+
+    def against(self, rows: Any) -> np.ndarray:
+        """⟨φ(x) - μ, φ(x_i) - μ⟩ of some rows x and all examples; sparse features stay sparse."""
+        if self.mean is None:
+            return self.data.kernel(in_double(rows), in_double(self.data.rows))
+        left, right, mean = self._features(rows), self._features(self.data.rows), self.mean
+        if not sparse.issparse(left):
+            return left @ right.T
+        values: np.ndarray = (left @ right.T).toarray()
+        values -= (left @ mean)[:, np.newaxis]
+        values -= right @ mean
+        values += mean @ mean
+        return values
+
+    def gram(self) -> np.ndarray:
+        """The same of all examples."""
+        return self.data.gram() if self.mean is None else self.against(self.data.rows)
+
+    def diag(self) -> np.ndarray:
+        """Its diagonal, ‖φ(x_i) - μ‖²."""
+        if self.mean is None:
+            return self.data.diag()
+        phi = self._features(self.data.rows)
+        squares = squared_lengths(phi)
+        if sparse.issparse(phi):
+            squares += self.mean @ self.mean - 2 * (phi @ self.mean)
+        return squares
+
+    def project(self, indices: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Features of new rows along Σ β_i(φ(x_i) - μ), for β of shape (len(indices), k)."""
+        chosen = self.data.take(indices)
+        if self.mean is None:
+            return SampleProjection(chosen.reference(), weights, offset)
+        phi = self._features(chosen.rows)
+        directions: np.ndarray = phi.T @ weights
+        if sparse.issparse(phi):
+            directions -= np.outer(self.mean, weights.sum(axis=0))
+        return FeatureProjection(self.data.kernel, directions, offset, self.mean)
+
+    def _features(self, rows: Any) -> Any:
+        """Dense features minus the mean; sparse features as they are."""
+        phi, mean = self.data.kernel.features(in_double(rows)), self.mean
+        assert mean is not None
+        return phi.astype(np.float64) if sparse.issparse(phi) else phi - mean
+
+
+@dataclass(frozen=True)
+class ExampleColumns:
+    """The same kernel values of the rows of a block."""
+
+    examples: Examples
+    view: Any
+
+    def __call__(self, block: Chunk) -> np.ndarray:
+        """Of shape (n, n_examples)."""
+        return self.examples.against(self.view(block))
 
 
 class Dual:
@@ -179,8 +259,8 @@ class Dual:
 
     def __init__(self, data: Sample, *, center: bool) -> None:
         self._examples = Examples.of(data, center=center)
-        self.roots = _roots(data)
-        gram = self._examples.data.gram()
+        self.roots = roots_of(data)
+        gram = self._examples.gram()
         self.gram = gram if data.weight is None else self.roots * gram * self.roots.T
         self.width = data.n_samples
         self.variance = float(np.trace(self.gram))
@@ -243,7 +323,7 @@ def gram_values(data: Sample, *, dual: bool | None = None) -> float:
     return 0.0 if in_features or data.precomputed else float(data.n_samples) ** 2
 
 
-def _roots(data: Sample) -> np.ndarray:
+def roots_of(data: Sample) -> np.ndarray:
     """√ of how many samples each stands for, of shape (m, 1)."""
     weight = np.ones(data.n_samples) if data.weight is None else data.weight
     roots: np.ndarray = np.sqrt(weight)[:, np.newaxis]

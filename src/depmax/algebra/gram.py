@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from depmax._threads import slices
 from depmax.algebra.space import Space
+from depmax.data.sample import Sample, in_double
 from depmax.kernels.kernel import Kernel
 
 #: Rows of a strip.
@@ -27,6 +28,8 @@ WORK = 2**24
 #: Products are summed in so many parts, whatever the number of threads, so that these change no
 #: digit of the result.
 PARTS = 8
+#: Up to so many columns their principal components are a cheap guess.
+COMPONENT_COLUMNS = 200
 
 #: Writes the kernel values of one slice of samples against another into an array.
 Tile = Callable[[slice, slice, np.ndarray], None]
@@ -213,13 +216,21 @@ def _strips(n_samples: int, dtype: np.dtype) -> list[tuple[slice, np.ndarray]]:
     ]
 
 
-@dataclass(frozen=True)
-class Tiles:
-    """How the tiles of a kernel matrix are computed."""
+def tiles_of(data: Sample) -> tuple[Tile, np.ndarray | None]:
+    """Kernel values in slices, and values that directions of large variance are likely to have.
 
-    tile: Tile
-    dtype: Any  # precision that suits them
-    likely: np.ndarray | None = None  # values that directions of large variance are likely to have
+    The rows of stationary kernels are measured from the mean, so that an offset costs no digits.
+    Their directions of largest variance are much like the principal components of the rows.
+    """
+    kernel, rows = data.kernel, data.rows
+    if not kernel.capabilities.stationary or not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return kernel_tile(kernel, rows), None
+    centred = in_double(rows) - rows.mean(axis=0, dtype=np.float64)
+    make = radial_tile if kernel.capabilities.radial else kernel_tile
+    if centred.shape[1] > min(COMPONENT_COLUMNS, centred.shape[0]):
+        return make(kernel, centred), None
+    vectors = linalg.eigh(centred.T @ centred)[1]
+    return make(kernel, centred), centred @ vectors[:, ::-1]
 
 
 def radial_tile(kernel: Kernel, rows: np.ndarray) -> Tile:

@@ -1,8 +1,12 @@
-"""Sums over rows of two maps φ and ψ, and the one way to visit chunks of rows for them."""
+"""Sums over rows of two maps φ and ψ, and the one way to visit chunks of rows for them.
+
+What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
+pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,6 +17,10 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax.data.chunks import Chunk
+from depmax.data.sample import in_double
+from depmax.data.stream import View
+from depmax.kernels.kernel import Kernel
 
 #: Columns of Ψ, as a share of those of Φ, up to which one product gives ΦᵀΦ and ΦᵀΨ.
 JOINED = 0.125
@@ -29,6 +37,9 @@ PARTS = 8
 HELD = 2**23
 #: Rows whose mean is the origin of the sums.
 FIRST = 256
+
+#: Some of the samples: a slice of those in memory, or a block of those that are read.
+Part = slice | Chunk
 
 
 @dataclass(frozen=True)
@@ -397,3 +408,45 @@ def _about(rows: Any, origin: np.ndarray) -> Any:
         return rows.astype(np.float64, copy=False)
     rows = np.asarray(rows, dtype=np.float64)
     return rows - origin if origin.any() else rows
+
+
+# --- rows that are read a block at a time ---------------------------------------------------------
+@dataclass(frozen=True)
+class BlockImages:
+    """Coordinates φ of the rows of a block."""
+
+    kernel: Kernel
+    view: View
+    unmixed: bool = False  # before their last product
+
+    def __call__(self, block: Chunk) -> Any:
+        """Of shape (n, D), dense or sparse."""
+        rows = in_double(self.view(block))
+        return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
+
+
+@dataclass(frozen=True)
+class SumBlocks:
+    """Sums over the blocks of a piece, about the mean of its first rows.
+
+    ``beside`` gives what stands beside φ: ψ, weights. The piece's own origin keeps the digits of
+    rows far from zero; sums with different origins can be added.
+    """
+
+    images: Callable[[Chunk], Any]
+    beside: Callable[[Any, Chunk], Aligned]
+    scatter: bool = False
+    norms: bool = False
+
+    @np.errstate(invalid="ignore")
+    def __call__(self, blocks: Iterator[Chunk]) -> RowSums | None:
+        """Sums of one piece; None if it has no rows."""
+        summation = None
+        for block in blocks:
+            rows = self.beside(self.images(block), block)
+            if summation is None:
+                origins = origin_of(rows.phi), origin_of(rows.psi)
+                summation = Summation(*origins, scatter=self.scatter, norms=self.norms)
+            for part in chunks_of(block.n_rows, rows.phi.shape[1]):
+                summation.add(rows.part(part))
+        return None if summation is None else summation.result()

@@ -1,32 +1,29 @@
-"""The target beside the inputs: its factor Ψ with ΨΨᵀ = HLH, and sums over blocks of rows.
-
-What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
-pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
-"""
+"""The target beside the inputs: values at the samples, and its factor Ψ with ΨΨᵀ = HLH."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from depmax._threads import blas_threads_for_parts, map_threads, slices
-from depmax.algebra.form import CentredValues, Part
 from depmax.algebra.row_sums import (
     PARTS,
     Aligned,
+    Part,
     RowSums,
+    SumBlocks,
     Summation,
     chunks_of,
     dense,
-    origin_of,
     sum_rows,
 )
 from depmax.data.chunks import Chunk, add_up
-from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
+from depmax.data.sample import Sample, require_positive, require_semidefinite
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -44,58 +41,103 @@ FEW_COLUMNS = 4
 FEW_ROWS = 2**18
 
 
+# --- values at the samples ------------------------------------------------------------------------
 @dataclass(frozen=True)
-class BlockImages:
-    """Coordinates φ of the rows of a block."""
+class CentredValues:
+    """Values at all rows with columns of mean zero, made a part of the rows at a time.
 
-    kernel: Kernel
-    view: View
-    unmixed: bool = False  # before their last product
-
-    def __call__(self, block: Chunk) -> Any:
-        """Of shape (n, D), dense or sparse."""
-        rows = in_double(self.view(block))
-        return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
-
-
-@dataclass(frozen=True)
-class KernelColumns:
-    """Kernel values of the rows of a block with some rows in memory."""
-
-    kernel: Kernel
-    view: View
-    landmarks: Any
-
-    def __call__(self, block: Chunk) -> np.ndarray:
-        """Of shape (n, n_landmarks), in float64."""
-        return self.kernel(in_double(self.view(block)), in_double(self.landmarks))
-
-
-@dataclass(frozen=True)
-class SumBlocks:
-    """Sums over the blocks of a piece, about the mean of its first rows.
-
-    ``beside`` gives what stands beside φ: ψ, weights. The piece's own origin keeps the digits of
-    rows far from zero; sums with different origins can be added.
+    Stands where an array of the values would: it can be scaled, subtracted and split into columns,
+    and ``beside`` gives the values of a part.
     """
 
-    images: Callable[[Chunk], Any]
-    beside: Callable[[Any, Chunk], Aligned]
-    scatter: bool = False
-    norms: bool = False
+    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
+    shape: tuple[int, ...]
+    slope: float = 1.0
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r), where it is asked for
+    #: Ask numpy's numbers to leave products with them to this class.
+    __array_ufunc__ = None
 
-    @np.errstate(invalid="ignore")
-    def __call__(self, blocks: Iterator[Chunk]) -> RowSums | None:
-        """Sums of one piece; None if it has no rows."""
-        summation = None
-        for block in blocks:
-            rows = self.beside(self.images(block), block)
-            if summation is None:
-                origins = origin_of(rows.phi), origin_of(rows.psi)
-                summation = Summation(*origins, scatter=self.scatter, norms=self.norms)
-            for part in chunks_of(block.n_rows, rows.phi.shape[1]):
-                summation.add(rows.part(part))
-        return None if summation is None else summation.result()
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        return float(np.trace(gram_of(self)))
+
+    def beside(self, phi: Any, part: Part) -> np.ndarray:
+        """Values at the rows of a part."""
+        values = self.make(phi, part)
+        return values if self.slope == 1.0 else self.slope * values
+
+    def array(self) -> np.ndarray:
+        """All values that do not depend on φ, of rows in memory."""
+        return self.beside(None, slice(0, self.shape[0]))
+
+    def column(self, number: int) -> CentredValues:
+        """One column, of shape (m,)."""
+        return CentredValues(partial(_column, self, number), self.shape[:1])
+
+    def __mul__(self, factor: float) -> CentredValues:
+        gram = None if self.gram is None else self.gram * float(factor) ** 2
+        return replace(self, slope=self.slope * float(factor), gram=gram)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> CentredValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: CentredValues) -> CentredValues:
+        return CentredValues(partial(_difference, self, other), self.shape)
+
+
+def _column(values: CentredValues, number: int, phi: Any, part: Part) -> np.ndarray:
+    return values.beside(phi, part)[:, number]
+
+
+def _difference(left: CentredValues, right: CentredValues, phi: Any, part: Part) -> np.ndarray:
+    return left.beside(phi, part) - right.beside(phi, part)
+
+
+#: Values at the samples: an array, or what makes those of a part of the samples.
+Factor = np.ndarray | CentredValues
+
+
+def values_at(values: Factor, phi: Any, rows: Any) -> np.ndarray:
+    """Values at some samples."""
+    return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
+
+
+def as_array(values: Factor) -> np.ndarray:
+    """Values at all samples, in memory."""
+    return values if isinstance(values, np.ndarray) else values.array()
+
+
+def square_of(factor: Factor, weight: np.ndarray | None = None) -> float:
+    """Σ‖ψ‖² over all samples that the given ones stand for."""
+    if not isinstance(factor, np.ndarray):
+        return factor.total
+    squares = np.einsum("ij,ij->i", factor, factor)
+    return float(squares.sum() if weight is None else weight @ squares)
+
+
+def columns_of(values: Factor) -> list[Factor]:
+    """The columns of values at the samples."""
+    if isinstance(values, np.ndarray):
+        return list(values.T)
+    return [values.column(number) for number in range(values.shape[1])]
+
+
+def rank_of_factor(factor: Factor) -> int:
+    """Number of directions that a factor spans."""
+    if isinstance(factor, np.ndarray):
+        return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return int(np.linalg.matrix_rank(gram_of(factor), hermitian=True))
+
+
+def gram_of(factor: Factor) -> np.ndarray:
+    """ΨᵀΨ of shape (r, r)."""
+    if isinstance(factor, np.ndarray):
+        return factor.T @ factor
+    assert factor.gram is not None
+    return factor.gram
 
 
 # --- sums over the target alone -------------------------------------------------------------------

@@ -4,10 +4,9 @@ from depmax.dependence.alignment import alignment
 from depmax.dependence.coco import coco
 from depmax.dependence.correntropy import correntropy
 from depmax.dependence.distance_correlation import distance_correlation
-from depmax.dependence.exchange import Exchange, WholeGroups, WithinGroups
+from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
-from depmax.dependence.hsic_interval import Interval, hsic_interval
 from depmax.dependence.hsic_test import hsic_test
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest, Screening
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
@@ -17,9 +16,8 @@ from depmax.dependence.resolve import resolve
 from depmax.dependence.samples_needed import SamplesNeeded, samples_needed
 from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
-from depmax.dependence.shifts import Shifts
 from depmax.dependence.structure import Dependence
-from depmax.dependence.variance import hsic_variance
+from depmax.dependence.variance import Interval, hsic_interval, hsic_variance
 
 __all__ = [
     "AggregateTest",

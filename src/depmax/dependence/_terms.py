@@ -14,11 +14,12 @@ from scipy import sparse
 
 from depmax import _limits
 from depmax._threads import map_threads, slices
-from depmax.algebra.form import Form
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.algebra.targets import BlockImages, SumBlocks, target_factor
+from depmax.algebra.row_sums import Aligned, BlockImages, RowSums, SumBlocks, chunks_of, sum_rows
+from depmax.algebra.space import Form
+from depmax.algebra.targets import target_factor
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample, require_finite_values
+from depmax.maps.incomplete_cholesky import factor_to
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,24 @@ class Terms:
         """HSIC₁ from terms without diagonals, HSIC₀ from terms with them."""
         m = self.n_samples
         if self.zero_diagonal:
-            total = self.inner + self.outer / ((m - 1) * (m - 2)) - 2 * self.middle / (m - 2)
-            value = total / (m * (m - 3))
+            value = unbiased_hsic(m, self.inner, self.middle, self.outer)
         else:
             value = (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
         return float(require_finite_values(value))
+
+
+def unbiased_hsic(m: float, inner: Any, middle: Any, outer: Any) -> Any:
+    """HSIC₁ from terms without diagonals, of one pair of matrices or of many."""
+    return (inner + outer / ((m - 1) * (m - 2)) - 2 * middle / (m - 2)) / (m * (m - 3))
+
+
+def centred_gram(gram: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Kernel values about their mean in feature space, where a row may stand for several."""
+    means = np.average(gram, axis=0, weights=weight)
+    centred = gram - means
+    centred -= means[:, np.newaxis]
+    centred += np.average(means, weights=weight)
+    return np.asarray(centred)
 
 
 def is_constant(side: Sample) -> bool:
@@ -59,6 +73,21 @@ def is_constant(side: Sample) -> bool:
     # ‖φ(x) - φ(x₀)‖² for every row x
     squares = diagonal + diagonal[0] - 2.0 * side.tile(slice(None), first)[:, 0]
     return bool((squares <= rounding * np.abs(diagonal).max()).all())
+
+
+def coordinates_to(
+    side: Sample, tol: float, n_components: int | None = None
+) -> tuple[np.ndarray, float]:
+    """Coordinates about their mean, exact where the kernel has them, and what they leave out.
+
+    That is at most ``tol`` of the trace of the kernel, unless ``n_components`` are reached first.
+    """
+    if side.is_narrow:
+        return side.centred_coordinates(), 0.0
+    partial = factor_to(side, tol, n_components)
+    factor = np.asarray(partial.factor, dtype=np.float64)
+    error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+    return factor - side.mean_of(factor), error
 
 
 def _dense(phi: Any) -> np.ndarray:

@@ -24,10 +24,8 @@ from depmax.data.table import (
 )
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
-from depmax.dependence._nulls.screened_columns import screen_columns
-from depmax.dependence._nulls.screening_target import ScreeningTarget
-from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence._nulls.screening import FOUND, ScreeningTarget, screen_columns
+from depmax.dependence.exchange import as_exchange, plan_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
@@ -184,20 +182,29 @@ def screen(
         full=full,
         n_jobs=n_jobs,
     )
-    scores, pvalues, widths, shares, low, high = found.T
-    names = table.names or numbered_columns(len(scores))
+    names = table.names or numbered_columns(len(found))
+    return _outcome(found, names, target.error, missing=missing_counts, _library=library_of(X))
+
+
+def _outcome(found: Any, names: tuple[str, ...], target_error: float, **others: Any) -> Screening:
+    """A screening from what is ``FOUND`` out about every column; effects may be unknown."""
+    from scipy.stats import false_discovery_control
+
+    lines = np.full((len(found), len(FOUND)), np.nan)
+    known = np.asarray(found, dtype=np.float64)
+    lines[:, : known.shape[1]] = known
+    scores, pvalues, widths, shares, low, high = lines.T
     return Screening(
         names=names,
         scores=scores,
         pvalues=pvalues,
-        pvalues_adjusted=_adjusted(pvalues),
+        pvalues_adjusted=false_discovery_control(pvalues),
         bandwidths=widths,
-        target_error=target.error,
+        target_error=target_error,
         effects=shares,
         effects_low=low,
         effects_high=high,
-        missing=missing_counts,
-        _library=library_of(X),
+        **others,
     )
 
 
@@ -219,23 +226,24 @@ def _screen_weighed(
     n_jobs: int | None,
 ) -> Screening:
     """Every column alone, where a row may stand for several."""
-    from depmax.dependence._nulls.weighted import read_weighed_target
+    from depmax.dependence._nulls.weighted import WeighedTarget
 
     weighed = weigh(sample_weight, X, y)
     table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
     refuse_missing(table.values, "screen", table.names)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
-    target = read_weighed_target(weighed.of(y, target_kernel), target_kernel, weighed.weight, tol)
+    answers = weighed.of(y, target_kernel)
+    side = read_target_sample(answers, target_kernel, weight=weighed.weight)
+    require_samples(side.total, unbiased=True)
+    target = WeighedTarget.of(side, read_target_sample(answers, target_kernel, is_part=True), tol)
     warn_of_neighbours(table.values, target.side.rows, table.categories)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
         return target.score(Delta() if position in table.categories else recipe, column, unbiased)
 
-    scores, pvalues, widths = each_column(table.values, scored, n_jobs).T
-    names = table.names or numbered_columns(len(scores))
-    unknown = np.full(len(scores), np.nan)
-    known = (names, scores, pvalues, _adjusted(pvalues), widths, target.error)
-    return Screening(*known, unknown, unknown, unknown, _library=library_of(X))
+    found = each_column(table.values, scored, n_jobs)
+    names = table.names or numbered_columns(len(found))
+    return _outcome(found, names, target.error, _library=library_of(X))
 
 
 def _screen_streamed(
@@ -248,7 +256,7 @@ def _screen_streamed(
     n_jobs: int | None,
 ) -> Screening:
     """Columns of a table that is read a chunk at a time, as counted levels."""
-    from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
+    from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 
     recipe = _kernel_of_columns(kernel)
     inputs, target = aligned(X, y)
@@ -258,23 +266,14 @@ def _screen_streamed(
     warn_of_scales(recipe, rows, decoder.names, decoder.categories, one_by_one=True)
     counted = CountedScreening(rows, CountedTarget.of(side, tol))
 
-    def scored(position: int) -> Any:
-        return counted.score(Delta() if position in decoder.categories else recipe, position)
+    def scored(position: int) -> tuple[float, ...]:
+        found = counted.score(Delta() if position in decoder.categories else recipe, position)
+        score = found.hsic if unbiased else found.biased
+        return score, found.pvalue, found.bandwidth, found.effect
 
     with one_blas_thread(always=True):
-        scores = map_threads(scored, range(inputs.shape[1]), n_jobs)
-    pvalues = np.array([score.pvalue for score in scores])
-    return Screening(
-        names=decoder.names or numbered_columns(inputs.shape[1]),
-        scores=np.array([score.hsic if unbiased else score.biased for score in scores]),
-        pvalues=pvalues,
-        pvalues_adjusted=_adjusted(pvalues),
-        bandwidths=np.array([score.bandwidth for score in scores]),
-        target_error=counted.target.error,
-        effects=np.array([score.effect for score in scores]),
-        effects_low=np.full(len(scores), np.nan),
-        effects_high=np.full(len(scores), np.nan),
-    )
+        found = map_threads(scored, range(inputs.shape[1]), n_jobs)
+    return _outcome(found, decoder.names or numbered_columns(len(found)), counted.target.error)
 
 
 def _screen_given(
@@ -307,27 +306,8 @@ def _screen_given(
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(table.values.shape[1]), n_jobs)
-    scores, pvalues, widths, explained, doubts, missed = np.array(results).T
+    found = np.array(results)
+    explained, doubts, missed = found[:, 3:].T
     fit = GivenFit(explained, target.side.explained, float(doubts.max()), bool(missed.any()))
     fit.warn()
-    unknown = np.full(len(scores), np.nan)
-    return Screening(
-        names=names,
-        scores=scores,
-        pvalues=pvalues,
-        pvalues_adjusted=_adjusted(pvalues),
-        bandwidths=widths,
-        target_error=0.0,
-        effects=unknown,
-        effects_low=unknown,
-        effects_high=unknown,
-        given=fit,
-        _library=library_of(X),
-    )
-
-
-def _adjusted(pvalues: np.ndarray) -> np.ndarray:
-    """Benjamini-Hochberg adjusted p-values."""
-    from scipy.stats import false_discovery_control
-
-    return false_discovery_control(pvalues)
+    return _outcome(found[:, :3], names, 0.0, given=fit, _library=library_of(X))

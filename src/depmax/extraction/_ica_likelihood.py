@@ -19,7 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import map_threads
-from depmax.algebra import complete_axes
+from depmax.algebra.directions import complete_axes
 from depmax.maps.feature_map import signs
 
 SUPER, GAUSSIAN, SUB = 1, 0, -1

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg, optimize
 
 from depmax._parameters import check_parameters, number
-from depmax.algebra import leading
 from depmax.algebra.deflation import Residual, Scale
+from depmax.algebra.directions import leading
 from depmax.extraction.deflation_features import pca, pls
 
 #: Values of the ridge at which the criterion of continuum regression is looked at before the best

@@ -9,11 +9,10 @@ import numpy as np
 from scipy import linalg
 
 from depmax._parameters import number, one_of
-from depmax.algebra import Directions, Space, hsic_form, leading
-from depmax.algebra.coordinates import Coordinates, coordinates_of
-from depmax.algebra.directions import positive_part
-from depmax.algebra.form import gram_of
-from depmax.algebra.targets import target_factor
+from depmax.algebra.directions import Directions, leading, positive_part
+from depmax.algebra.space import Space, hsic_form
+from depmax.algebra.span import space_of
+from depmax.algebra.targets import gram_of, target_factor
 from depmax.data.sample import Sample, is_precomputed, read_target_sample, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction._fitting.search import EVERY, Answer, Found, along
@@ -186,14 +185,13 @@ class DependenceStructure(DependenceExtractor):
         return Answer(sample, limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
-        coordinates = coordinates_of(data)
-        with coordinates.solving():
-            return self._directions(coordinates, answer, count)
+        space = space_of(data)
+        with space.solving():
+            return self._directions(space, data, answer, count)
 
-    def _directions(self, coordinates: Coordinates, answer: Answer | None, count: int) -> Found:
-        space = coordinates.space
+    def _directions(self, space: Space, data: Sample, answer: Answer | None, count: int) -> Found:
         on_target = self._of_target(space, answer)
-        on_inputs = self._of_inputs(space, coordinates.data)
+        on_inputs = self._of_inputs(space, data)
         nothing = np.zeros((space.dimension, space.dimension))
         fixed = Balance(nothing, nothing)
         fixed = fixed.plus(Dependence.of(self.target).weight, on_target)
@@ -217,7 +215,7 @@ class DependenceStructure(DependenceExtractor):
                 "what is avoided outweighs what is sought."
             )
         directions = Directions(found, np.array(reached))
-        return along(self, coordinates, directions, more=np.array(measured))
+        return along(self, space, directions, more=np.array(measured))
 
     def _keep_more(self, found: Found, answer: Answer | None) -> None:
         self.dependences_ = found.more[: found.count]

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters
 from depmax._warnings import warn_caller
-from depmax.algebra.coordinates import Projection, pairs_held
+from depmax.algebra.space import Projection
+from depmax.algebra.span import pairs_held
 from depmax.data.sample import (
     Sample,
     aligned,
@@ -67,6 +68,12 @@ class DependenceExtractor(KernelTransformer):
         Dependence on the target that each feature reaches.
     n_components_ : int
         Number of features.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of the predictions of held-out rows from 1, 2, … features: root mean square, or share
+        of wrong labels; with ``n_components="auto"`` and a target.
+    cv_choices_ : dict of str to int
+        Number of features by ``"least error"``, ``"one standard error"`` and ``"randomisation"``,
+        as in :class:`KernelPLS`; with ``n_components="auto"`` and a target.
     kernel_, target_kernel_ : Kernel
         With every recipe replaced by numbers.
     """

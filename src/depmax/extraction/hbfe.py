@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
-from depmax.algebra import Basis, completed, most_dependent, span_of_dependence
-from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.algebra.directions import most_dependent
 from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.span import Basis, completed, pairs_held, space_of, span_of_dependence
 from depmax.algebra.sphere import unit_variance
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
@@ -135,9 +135,8 @@ class HBFE(SemiSupervisedExtractor):
                 return None
             return completed(span_of_dependence(gram, form, count), count, criterion.rest)
 
-        coordinates = coordinates_of(data, None if criterion.penalty else grow)
-        space = coordinates.space
-        with coordinates.solving():
+        space = space_of(data, None if criterion.penalty else grow)
+        with space.solving():
             most = min(count, space.dimension)
             if criterion.penalty is None:
                 found = most_dependent(criterion.moments(space), most)
@@ -146,4 +145,4 @@ class HBFE(SemiSupervisedExtractor):
                 found = most_dependent(moments, min(most, sphere.rank), by_variance=False)
                 vectors = sphere.directions(found.vectors, most)
                 found = replace(found, vectors=unit_variance(space, vectors))
-            return along(self, coordinates, criterion.judged(space, found))
+            return along(self, space, criterion.judged(space, found))

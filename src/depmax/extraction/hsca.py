@@ -8,24 +8,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import number
-from depmax.algebra import (
-    Basis,
+from depmax.algebra.directions import (
     Directions,
-    Form,
-    Moments,
-    Space,
-    hsic_form,
     least_redundant,
     least_redundant_weighted,
     positive_part,
     squared_part,
 )
-from depmax.algebra.coordinates import coordinates_of, pairs_held
-from depmax.algebra.form import as_array
 from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
-from depmax.algebra.krylov import span_of_steps
-from depmax.algebra.targets import target_factor
+from depmax.algebra.space import Form, Moments, Space, hsic_form
+from depmax.algebra.span import Basis, pairs_held, space_of, span_of_steps
+from depmax.algebra.targets import as_array, target_factor
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import (
@@ -169,9 +163,8 @@ class HSCA(SemiSupervisedExtractor):
 
             return span_of_steps(gram, form.factor, count - 1, columns_after)
 
-        coordinates = coordinates_of(data, grow if self._grows else None, few=True)
-        space = coordinates.space
-        with coordinates.solving():
+        space = space_of(data, grow if self._grows else None, few=True)
+        with space.solving():
             most = min(count, space.dimension)
             if criterion.penalty is not None:  # features of unit size pᵀΦᵀDΦp
                 sphere, moments = criterion.penalty.sphered(data, space, criterion.form)
@@ -186,7 +179,7 @@ class HSCA(SemiSupervisedExtractor):
                 moments = space.moments(criterion.form)
                 found = self._weighted(space, moments, criterion, most, axes)
             self._require_any(found)
-            return along(self, coordinates, criterion.judged(space, found))
+            return along(self, space, criterion.judged(space, found))
 
     def _low_rank(
         self, space: Space, criterion: Criterion, count: int, earlier: np.ndarray | None = None

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from depmax._parameters import integer
 from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
-from depmax.algebra import Directions, principal
-from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.directions import Directions, principal
+from depmax.algebra.span import space_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, ComponentCount, Found, along
 from depmax.extraction._ica_likelihood import NAMES, HeldRows, Likelihood, Residuals
@@ -138,8 +138,7 @@ class ICA(UnmixingExtractor):
     _supervised: ClassVar[bool] = False
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates = coordinates_of(data)
-        space = coordinates.space
+        space = space_of(data)
         axes = principal(space.scatter, min(count, space.dimension), space.eps)
         if axes.count == 0:
             raise ValueError(
@@ -158,7 +157,7 @@ class ICA(UnmixingExtractor):
         order = np.argsort(-variance, kind="stable")
         self._keep_solution(found, order)
         separated = Directions(directions[:, order], variance[order])
-        return along(self, coordinates, separated, more=(found.problem,))
+        return along(self, space, separated, more=(found.problem,))
 
     @property
     def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
-from depmax.algebra import Directions, Form, Space
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import CentredValues, gram_of
-from depmax.algebra.targets import centred_target
+from depmax.algebra.directions import Directions
+from depmax.algebra.space import Form, Space
+from depmax.algebra.span import space_of
+from depmax.algebra.targets import CentredValues, centred_target, gram_of
 from depmax.data import read_target
 from depmax.data.sample import Sample, precision, read_rows
 from depmax.data.table import require_equal_length
@@ -169,8 +169,8 @@ class ICAFX(UnmixingExtractor):
         return Answer(Sample(indicators, target.labels), limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates, codes = coordinates_of(data), centred_target(answer.sample)
-        space, m, start = coordinates.space, coordinates.space.n_samples, time.perf_counter()
+        space, codes = space_of(data), centred_target(answer.sample)
+        m, start = space.n_samples, time.perf_counter()
         with one_blas_thread(self.n_jobs):
             moments = space.moments(Form(codes))
             sphering = sphere(moments.scatter / m, moments.cross / m, gram_of(codes) / m)
@@ -194,9 +194,9 @@ class ICAFX(UnmixingExtractor):
         self._keep_solution(found, order)
         self._target_mean = codes.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
         features = Directions(inputs @ W[order].T, dependence[order])
-        discarded = coordinates.project(inputs @ W[kept:].T)
+        discarded = space.project(inputs @ W[kept:].T)
         weights = V[order] @ sphering.targets.T
-        return along(self, coordinates, features, more=(weights, discarded, found.problem))
+        return along(self, space, features, more=(weights, discarded, found.problem))
 
     def _keep_more(self, found: Found, answer: Answer) -> None:
         """The weights of the targets and the discarded features too."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from depmax.algebra import Basis, Directions, completed, principal
-from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.algebra.directions import Directions, principal
+from depmax.algebra.span import Basis, completed, pairs_held, space_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.sums import SumsExtractor
@@ -71,9 +71,8 @@ class IterativePCA(SumsExtractor):
         return pairs_held(data, whole_span=False)
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates = coordinates_of(data, lambda gram: completed(Basis(gram), count))
-        space = coordinates.space
-        with coordinates.solving():
+        space = space_of(data, lambda gram: completed(Basis(gram), count))
+        with space.solving():
             found = principal(space.scatter, min(count, space.dimension), space.eps)
             variances = found.dependence / max(space.total - 1, 1)
-            return along(self, coordinates, Directions(found.vectors, variances))
+            return along(self, space, Directions(found.vectors, variances))

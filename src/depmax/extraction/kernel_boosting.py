@@ -12,9 +12,9 @@ from scipy import linalg, special
 from depmax._limits import warn_if_long
 from depmax._parameters import one_of
 from depmax._threads import chunk_rows, slices
-from depmax.algebra import leading
-from depmax.algebra.coordinates import coordinates_of, pairs_held
-from depmax.algebra.form import square_of
+from depmax.algebra.directions import leading
+from depmax.algebra.span import pairs_held, space_of
+from depmax.algebra.targets import square_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import coded_answer, coded_target
 from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
@@ -119,8 +119,8 @@ class KernelBoosting(DependenceExtractor):
         m = data.n_samples
         seconds = SECONDS_PER_PAIR * count * m**2
         warn_if_long(f"KernelBoosting of all pairs of {m:,} rows", seconds, INSTEAD)
-        target, coordinates = answer.numbers, coordinates_of(data)
-        phi, labels = coordinates.space.centred(), target.class_numbers
+        target, space = answer.numbers, space_of(data)
+        phi, labels = space.centred(), target.class_numbers
         vectors: list[np.ndarray] = []
         found = np.empty((m, 0))
         while len(vectors) < count:
@@ -153,7 +153,7 @@ class KernelBoosting(DependenceExtractor):
             shares[: len(fresh)] = np.square(basis.T @ values).sum(axis=1) * fresh
             return shares / square_of(values)
 
-        projection = coordinates.project(directions)
+        projection = space.project(directions)
         return deflated(self, data, answer, projection, found, squares=None, explained=explained)
 
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.algebra import Directions, Form, Sphere
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, chosen_alpha, units_cancel
+from depmax.algebra.directions import Directions
+from depmax.algebra.space import Form
+from depmax.algebra.span import space_of
+from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, chosen_alpha, units_cancel
 from depmax.data import read_target
 from depmax.data.sample import Sample, read_target_sample
 from depmax.extraction._fitting.search import Answer, Found, along
@@ -130,10 +131,9 @@ class KernelCCA(DependenceExtractor):
         return Answer(sample, limit=int(sample.n_coordinates or sample.n_samples))
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates, target = coordinates_of(data), answer.sample
-        others = coordinates_of(target)
-        space, other = coordinates.space, others.space
-        with coordinates.solving():
+        space, target = space_of(data), answer.sample
+        other = space_of(target)
+        with space.solving():
             penalty = chosen_alpha(self.target_alpha, other, 1, target.kernel, target.n_coordinates)
             sphere = Sphere.of_space(other, penalty)
             if other.dimension == 0 or sphere.rank == 0:
@@ -156,10 +156,10 @@ class KernelCCA(DependenceExtractor):
             few = count <= min(target.n_coordinates or 0, target.n_samples)
             return along(
                 self,
-                coordinates,
+                space,
                 Directions(vectors, reached),
                 unit_free=few and units_cancel(self, data),
-                more=others.project(partners / spreads),
+                more=other.project(partners / spreads),
             )
 
     def _keep_more(self, found: Found, answer: Answer) -> None:

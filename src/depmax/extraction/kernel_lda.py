@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import rank_of_factor
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.span import space_of
 from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
+from depmax.algebra.targets import rank_of_factor
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import class_labels
@@ -115,9 +115,9 @@ class KernelLDA(SemiSupervisedExtractor):
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         """One mean per class; CCᵀ of their indicators e_y/√p_y is the scatter between classes."""
-        n_classes, coordinates = answer.factor.shape[1], coordinates_of(data)
-        with coordinates.solving():
-            found = explained(self, coordinates, answer, count, n_classes).directions
+        n_classes, space = answer.factor.shape[1], space_of(data)
+        with space.solving():
+            found = explained(self, data, space, answer, count, n_classes).directions
             unit_free = self.beta == 0 and units_cancel(self, data, n_classes)
             unit_free = unit_free and count <= rank_of_factor(answer.factor)
-            return along(self, coordinates, found, unit_free=unit_free)
+            return along(self, space, found, unit_free=unit_free)

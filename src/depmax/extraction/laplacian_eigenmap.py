@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from depmax._parameters import number
-from depmax.algebra import Directions, Sphere, leading
-from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.directions import Directions, leading
 from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
-from depmax.algebra.graphs.points import points_of
+from depmax.algebra.points import points_of
+from depmax.algebra.span import space_of
+from depmax.algebra.sphere import Sphere
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction.extractor import DependenceExtractor
@@ -95,9 +96,8 @@ class LaplacianEigenmap(DependenceExtractor):
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         laplacian = as_graph(self.graph).laplacian(points_of(data))
-        coordinates = coordinates_of(data)
-        space = coordinates.space
-        with coordinates.solving():
+        space = space_of(data)
+        with space.solving():
             most = min(count, space.dimension, space.n_samples - 1)
             values, embedding = smoothest(laplacian, most)
             embedding = embedding - embedding.mean(axis=0)
@@ -105,7 +105,7 @@ class LaplacianEigenmap(DependenceExtractor):
             sphere = Sphere.of_space(space, float(self.alpha))
             cross = space.cross(embedding) / space.n_samples
             vectors = sphere.whiten @ (sphere.whiten.T @ cross)
-            return along(self, coordinates, Directions(vectors, 1.0 - values), more=embedding)
+            return along(self, space, Directions(vectors, 1.0 - values), more=embedding)
 
     def _keep_more(self, found: Found, answer: Answer) -> None:
         self.embedding_ = found.turns * found.more[:, : found.count]

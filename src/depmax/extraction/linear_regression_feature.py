@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import number
-from depmax.algebra import Directions
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import rank_of_factor, square_of
+from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import GraphLike
+from depmax.algebra.span import space_of
 from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
+from depmax.algebra.targets import rank_of_factor, square_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import is_flat, label_type, output_labels, output_scale
@@ -179,20 +179,21 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
         return self._counted(Answer.of(labels, limit=limit, more=blank))
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates, factor, target = coordinates_of(data), answer.factor, answer.sample
-        space, rank = coordinates.space, rank_of_factor(answer.factor)
-        with coordinates.solving():
-            found = explained(self, coordinates, answer, count, 1)
+        space, target, rank = space_of(data), answer.sample, rank_of_factor(answer.factor)
+        with space.solving():
+            found = explained(self, data, space, answer, count, 1)
             vectors, loadings = found.directions.vectors, found.coefficients()
             loadings[rank:] = 0.0  # features beyond those of the outputs
             middle = np.zeros(vectors.shape[1])
             if answer.labelled is not None:  # whose mean is not that of all rows
                 middle = space.features(vectors)[answer.labelled].mean(axis=0)
-            total = square_of(factor, target.weight) / target.total  # variance of the outputs
+            total = (
+                square_of(answer.factor, target.weight) / target.total
+            )  # variance of the outputs
             directions = Directions(vectors, found.directions.dependence / total)
             unit_free = self.beta == 0 and units_cancel(self, data) and count <= rank
             more = loadings, middle
-            return along(self, coordinates, directions, unit_free=unit_free, more=more)
+            return along(self, space, directions, unit_free=unit_free, more=more)
 
     def _keep_more(self, found: Found, answer: Answer) -> None:
         """The regression on the features, in the units of y."""

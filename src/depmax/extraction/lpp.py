@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from depmax.algebra import Directions
-from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.algebra.graphs.points import points_of
+from depmax.algebra.points import points_of
+from depmax.algebra.span import space_of
 from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, sphere_of_graph, unit_variance
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, along
@@ -88,13 +88,12 @@ class LPP(DependenceExtractor):
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         laplacian = as_graph(self.graph).laplacian(points_of(data))
-        coordinates = coordinates_of(data)
-        space = coordinates.space
-        with coordinates.solving():
+        space = space_of(data)
+        with space.solving():
             sphere = sphere_of_graph(space, laplacian, alpha_of(self, data, space))
             found = sphere.least_changing(space.quadratic(laplacian.apply), count)
             vectors = unit_variance(space, found.vectors)
-            return along(self, coordinates, Directions(vectors, 1.0 - found.dependence))
+            return along(self, space, Directions(vectors, 1.0 - found.dependence))
 
     def _check_parameters(self) -> None:
         as_graph(self.graph)

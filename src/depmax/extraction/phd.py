@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import FLAG
-from depmax.algebra import Form, Sphere
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import columns_of
-from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.algebra.space import Form
+from depmax.algebra.span import space_of
+from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, units_cancel
+from depmax.algebra.targets import columns_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import outputs
@@ -93,9 +93,8 @@ class PHD(SumsExtractor):
         return Answer(outputs(read_target(y), "PHD", weight), limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates, centred = coordinates_of(data), answer.factor
-        space = coordinates.space
-        with coordinates.solving():
+        space, centred = space_of(data), answer.factor
+        with space.solving():
             sphere = Sphere.of_space(space, alpha_of(self, data, space))
             if self.residuals:  # of the linear regression on the coordinates
                 cross = space.moments(Form(centred / space.total)).cross
@@ -104,4 +103,4 @@ class PHD(SumsExtractor):
                 sphere.image(space.weighted_scatter(y)) / space.total for y in columns_of(centred)
             ]
             found = sphere.most_curved(hessians, count)
-            return along(self, coordinates, found, unit_free=units_cancel(self, data))
+            return along(self, space, found, unit_free=units_cancel(self, data))

@@ -10,12 +10,13 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
-from depmax.algebra import leading
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import Examples, roots_of
+from depmax.algebra.directions import leading
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.search import Answer, Found, deflated
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
 #: Singular values of the kernel columns below so many of their rounding errors would show these
@@ -26,7 +27,7 @@ RANK = 1e-10
 
 
 @dataclass(eq=False, repr=False)
-class ReducedKernelOPLS(FeaturePredictor):
+class ReducedKernelOPLS(FeaturePredictor, SumsExtractor):
     """Orthonormal features that predict the target best by regression, in the span of a few rows.
 
     With R the kernel values of all rows with the basis rows, centred, β solves
@@ -99,6 +100,7 @@ class ReducedKernelOPLS(FeaturePredictor):
     n_basis: int | None = 100
     random_state: Any = None
 
+    _adds_up: ClassVar[bool] = False
     _declared: ClassVar = {"n_basis": integer(1, also=[None], hint="None takes all rows")}
 
     def _pairs_held(self, data: Sample) -> float:
@@ -110,24 +112,25 @@ class ReducedKernelOPLS(FeaturePredictor):
         return "Lower n_basis, e.g. to 100: memory is linear in the rows for each."
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        indices, target = self._drawn(data.n_samples), answer.numbers.values
+        indices, own = self._drawn(data.n_samples), roots_of(data)  # rows count by √w twice: in
+        basis = own[indices]  # sums over them, and among repeated rows of the basis
         examples, precision = Examples.of(data, center=True), precision_of(data)
-        columns = examples.data.tile(slice(None), indices)
-        mean = columns.mean(axis=0)
-        size = float(np.linalg.norm(columns))  # what rounding errors are relative to
-        columns -= mean
+        columns = examples.take(indices).against(data.rows)
+        mean = data.mean_of(columns)
+        size = float(np.linalg.norm(own * columns * basis.T))  # that rounding errors relate to
+        columns = own * (columns - mean) * basis.T
         left, roots, right = linalg.svd(columns, full_matrices=False)  # R = QDVᵀ
         kept = roots > ROUNDINGS * precision * size
-        left, lift = left[:, kept], right[kept].T / roots[kept]
+        left, lift = left[:, kept], basis * right[kept].T / roots[kept]
         # With τ = Qv the problem is that of QᵀYYᵀQ.
-        cross = left.T @ (target - target.mean(axis=0))
+        cross = left.T @ (own * answer.numbers.centred)
         values, outputs = leading(cross.T @ cross, count)
         alive = values > RANK * values.max(initial=0.0)
         vectors = cross @ outputs[:, alive] / np.sqrt(values[alive])
         weights = lift @ vectors
         projection = examples.project(indices, weights, mean @ weights)
         self.basis_indices_ = indices
-        return deflated(self, data, answer, projection, left @ vectors)
+        return deflated(self, data, answer, projection, left @ vectors / own)
 
     def _drawn(self, n_samples: int) -> np.ndarray:
         if self.n_basis is None or self.n_basis >= n_samples:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import integer
-from depmax.algebra import Form, Sphere
-from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import rank_of_factor
-from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.algebra.space import Form
+from depmax.algebra.span import space_of
+from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, units_cancel
+from depmax.algebra.targets import rank_of_factor
 from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import grouped
@@ -98,11 +98,11 @@ class SIR(SumsExtractor):
         return Answer(grouped(read_target(y), int(self.n_slices), "SIR", weight))
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        coordinates, factor = coordinates_of(data), answer.factor
-        space, n_groups = coordinates.space, factor.shape[1]
-        with coordinates.solving():
+        space, factor = space_of(data), answer.factor
+        n_groups = factor.shape[1]
+        with space.solving():
             cross = space.moments(Form(factor / space.total)).cross
             sphere = Sphere.of_space(space, alpha_of(self, data, space, n_groups))
             found = sphere.most_correlated(cross, count)
             unit_free = units_cancel(self, data, n_groups) and count <= rank_of_factor(factor)
-            return along(self, coordinates, found, unit_free=unit_free)
+            return along(self, space, found, unit_free=unit_free)

@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
 from depmax._threads import chunk_rows, slices
-from depmax.algebra import leading
-from depmax.algebra.deflation import OrthogonalFeatures
-from depmax.algebra.examples import Examples
+from depmax.algebra.deflation import Examples, OrthogonalFeatures
+from depmax.algebra.directions import leading
 from depmax.algebra.losses import LOSSES, descent
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.search import Answer, Found, of_examples
@@ -137,7 +136,7 @@ class SparseKernelPLS(LossExtractor):
         warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
         values = self._seen(answer.numbers)
         examples = Examples.of(data, center=True)
-        products = self._products(examples.data)
+        products = self._products(examples)
         n_rows = max(1, round(float(self.nu) * m))
         found = OrthogonalFeatures(m, count, center=True)
         weights = np.zeros((m, count))
@@ -164,13 +163,14 @@ class SparseKernelPLS(LossExtractor):
                 "leave it out, or take heuristic='max_information'."
             )
 
-    def _products(self, samples: Sample) -> KernelProducts:
-        everything = KernelProducts(samples, np.arange(samples.n_samples))
+    def _products(self, examples: Examples) -> KernelProducts:
+        m = examples.data.n_samples
+        everything = KernelProducts(examples, np.arange(m))
         if self.cache_size is None:
             return everything
-        rng, size = check_random_state(self.random_state), min(self.cache_size, samples.n_samples)
-        cached = np.sort(rng.choice(samples.n_samples, size=size, replace=False))
-        return KernelProducts(samples, cached, everything(cached, np.eye(size)))
+        rng, size = check_random_state(self.random_state), min(self.cache_size, m)
+        cached = np.sort(rng.choice(m, size=size, replace=False))
+        return KernelProducts(examples, cached, everything(cached, np.eye(size)))
 
     def _chosen(
         self, products: KernelProducts, left: np.ndarray, count: int
@@ -194,7 +194,7 @@ class SparseKernelPLS(LossExtractor):
 class KernelProducts:
     """Products with kernel columns, computed a block of rows at a time, or kept."""
 
-    samples: Sample
+    examples: Examples
     candidates: np.ndarray  # samples that directions may be made of, sorted
     columns: np.ndarray | None = None  # their kernel columns, if kept, shape (m, c)
 
@@ -213,8 +213,8 @@ class KernelProducts:
         return rows[np.argsort(-linalg.norm(images, axis=1), kind="stable")[:count]]
 
     def _product(self, left: Any, right: Any, values: np.ndarray) -> np.ndarray:
-        own, others = self.samples.rows[left], self.samples.rows[right]
+        own, others = self.examples.data.rows[left], self.examples.take(right)
         image = np.empty((own.shape[0], values.shape[1]))
-        for block in slices(len(image), chunk_rows(others.shape[0])):
-            image[block] = self.samples.kernel(own[block], others) @ values
+        for block in slices(len(image), chunk_rows(others.data.n_samples)):
+            image[block] = others.against(own[block]) @ values
         return image

@@ -12,16 +12,15 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, integer, is_whole
 from depmax._warnings import warn_caller
-from depmax.algebra import Form, Space
-from depmax.algebra.deflation import OrthogonalFeatures
-from depmax.algebra.examples import Examples
-from depmax.algebra.form import square_of
-from depmax.algebra.targets import KernelColumns
+from depmax.algebra.deflation import ExampleColumns, Examples, OrthogonalFeatures, roots_of
+from depmax.algebra.space import Form, Space
+from depmax.algebra.targets import square_of
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.column_search import ColumnSearch
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.search import Answer, Found, deflated, of_examples
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
 #: Candidates among the rows of a table that is read a chunk at a time, where all are asked for.
@@ -31,7 +30,7 @@ LOST = 1e-12
 
 
 @dataclass(eq=False, repr=False)
-class SparseExtractor(FeaturePredictor):
+class SparseExtractor(FeaturePredictor, SumsExtractor):
     """Features of single kernel columns; a subclass says what their score is divided by."""
 
     n_components: int | float | Literal["auto"] = 2
@@ -46,6 +45,7 @@ class SparseExtractor(FeaturePredictor):
     _of_features: ClassVar[bool]
     _streams: ClassVar[bool] = True
     _needs_coordinates: ClassVar[bool] = False
+    _adds_up: ClassVar[bool] = False
 
     _declared: ClassVar = {
         "n_candidates": integer(1, also=[None], hint="None compares all rows"),
@@ -69,7 +69,7 @@ class SparseExtractor(FeaturePredictor):
         examples, target = Examples.of(data, center=center), answer.numbers.seen(center)
         if data.is_streamed:
             return self._of_landmarks(data, answer, examples, target, count)
-        samples, rng = examples.data, check_random_state(self.random_state)
+        roots, rng = roots_of(data), check_random_state(self.random_state)
 
         def draw(is_open: np.ndarray) -> np.ndarray:
             rows = np.flatnonzero(is_open)
@@ -77,11 +77,15 @@ class SparseExtractor(FeaturePredictor):
             return rows if few else np.sort(rng.choice(rows, limit, replace=False))
 
         def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
-            others = samples.rows[chosen]
-            return lambda rows: samples.kernel(samples.rows[rows], others)
+            own = examples.take(chosen)
+            if data.weight is None:
+                return lambda rows: own.against(data.rows[rows])
+            return lambda rows: roots[rows] * own.against(data.rows[rows])
 
-        found = OrthogonalFeatures(data.n_samples, count, center=center)
-        search = ColumnSearch(samples, columns, target, self._of_features, int(self.sparsity))
+        found = OrthogonalFeatures(data.n_samples, count, center=center, roots=roots[:, 0])
+        search = ColumnSearch(
+            examples, columns, roots * target, self._of_features, int(self.sparsity)
+        )
         chosen = search.deflate(found, count, draw)
         return of_examples(self, data, answer, examples, *chosen, found)
 
@@ -94,9 +98,9 @@ class SparseExtractor(FeaturePredictor):
         S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
         """
         center, indices = bool(self.center), self._landmarks(data.n_samples)
-        landmarks = examples.data.take(indices)
-        columns = KernelColumns(landmarks.kernel, data.rows.view, landmarks.rows)
-        space = Space.of_blocks(columns, data, len(indices), center=center)
+        landmarks = examples.take(indices)
+        columns = ExampleColumns(landmarks, data.rows.view)
+        space = Space(columns, (data.n_samples, len(indices)), data=data, center=center)
         moments = space.moments(Form(target))
         scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
         factor, values = with_products(scatter, cross, square_of(target))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from depmax.algebra.graphs import Graph, Laplacian, VectorPoints
+from depmax.algebra.graphs import Graph, Laplacian
+from depmax.algebra.points import VectorPoints
 
 #: Relative ridge of the covariance of outputs, so that dead outputs have a finite whitening.
 RIDGE = 1e-6

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax import _version
 from depmax._extras import require
 from depmax._files import expand_home, replacing
-from depmax.algebra.coordinates import FeatureProjection, SampleProjection
+from depmax.algebra.space import FeatureProjection, SampleProjection
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor, LinearRegressionFeature
 from depmax.extraction._fitting.prediction import FeaturePredictor, Readout

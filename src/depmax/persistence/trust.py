@@ -30,9 +30,8 @@ _EXPORTING = (
 )
 #: What else fitted models hold and compare can build, by the module that defines it.
 _LISTED = {
-    "depmax.algebra.coordinates": ("FeatureProjection", "SampleProjection"),
-    "depmax.algebra.examples": ("CentredKernel",),
     "depmax.algebra.row_sums": ("RowSums",),
+    "depmax.algebra.space": ("FeatureProjection", "SampleProjection"),
     "depmax.data.sample": ("Reference",),
     "depmax.dependence._given.confounders": (
         "Additive",

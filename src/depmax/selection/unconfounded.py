@@ -22,10 +22,15 @@ from sklearn.utils.validation import (
 
 from depmax.data.columns import is_frame
 from depmax.data.table import refuse_unreadable
-from depmax.dependence._given.conditional import read_dense, read_given, read_left_target
+from depmax.dependence._given.conditional import (
+    GivenSide,
+    left_of_columns,
+    read_dense,
+    read_given,
+    read_left_target,
+)
 from depmax.dependence._given.confounders import positions_of
 from depmax.dependence._given.regression import Regressions, RidgeBasis
-from depmax.dependence._given.side import GivenSide, left_of_columns
 from depmax.dependence.independence_test import GivenFit
 
 

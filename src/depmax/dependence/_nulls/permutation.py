@@ -22,8 +22,8 @@ from scipy import fft
 from depmax._threads import map_threads, slices
 from depmax.data.sample import Sample, require_finite_values
 from depmax.dependence._nulls.law import u_centred
+from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import Plan
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048
@@ -65,7 +65,7 @@ def permuted_statistics(
     if plan is not None:
         orders = plan.with_identity(n_permutations, rng)
         x, y = _measured(x), _measured(y)
-        psi = y.centred_coordinates() if y.is_narrow else _factor(y)
+        psi, _ = coordinates_to(y, FACTOR_TOL)
         if psi.shape[1] <= GATHER_FROM or m > STREAM_ROWS:
             values = permuted_hsic(x, psi, orders, len(orders), repeats=_repeat_rows(orders))
             return float(values[0]), values[1:]
@@ -113,12 +113,6 @@ def _measured(side: Sample) -> Sample:
     if side.n_samples <= DOUBLE_ROWS:
         return side.near_origin()
     return side.about_mean()  # in float32 nothing may cancel
-
-
-def _factor(side: Sample) -> np.ndarray:
-    """Coordinates about their mean that leave out little of a kernel."""
-    factor = np.asarray(factor_to(side, FACTOR_TOL).factor, dtype=np.float64)
-    return factor - factor.mean(axis=0)
 
 
 # --- coordinates of the side that is permuted -----------------------------------------------------

@@ -12,8 +12,9 @@ from threading import Lock
 import numpy as np
 from scipy import special
 
-from depmax.dependence._nulls.law import LEADING, leading_eigenvalues, u_centred
-from depmax.dependence._nulls.rare import CHUNK
+from depmax.dependence._nulls.law import CHUNK, LEADING, leading_eigenvalues, u_centred
+from depmax.dependence._terms import unbiased_hsic
+from depmax.dependence.variance import shares_of_coordinates
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
@@ -49,17 +50,8 @@ class TargetCoordinates:
 
     @cached_property
     def own_shares(self) -> np.ndarray:
-        """(B̃ ∘ B̃)1 as in ``variance.shares_of_coordinates``, on principal axes."""
-        psi, l = self.psi, self.squares  # noqa: E741  (kernel l of y, as in the formulas)
-        m = len(l)
-        v = -l / (m - 2)
-        b = v - v.sum() / (m - 1)
-        products = psi**2 @ np.einsum("ij,ij->j", psi, psi) - l**2  # ΨᵀΨ is diagonal
-        k_v = psi @ (psi.T @ v) - l * v
-        shares: np.ndarray = (
-            products + 2.0 * (b * l - k_v + b * (v.sum() - v)) + (m - 1) * b**2 + (v @ v - v**2)
-        )
-        return shares
+        """(B̃ ∘ B̃)1: what every row contributes to m(m-3) HSIC₁ of the target with itself."""
+        return shares_of_coordinates(self.psi, self.psi)
 
     def draws(self, count: int) -> Drawn:
         """Random rows of the target for ``count`` rows of a column."""
@@ -72,8 +64,8 @@ class TargetCoordinates:
 
     def hsic(self, inner: np.ndarray, middle: np.ndarray, total: np.ndarray | float) -> np.ndarray:
         """HSIC₁ from Σ ψᵀK̃ψ, Σ (K̃1)_i ‖ψ_i‖² and 1ᵀK̃1 · Σ ‖ψ_i‖², since L̃1 = -‖ψ_i‖²."""
-        m = len(self.squares)
-        return (inner - total / ((m - 1) * (m - 2)) + 2.0 * middle / (m - 2)) / (m * (m - 3))
+        found: np.ndarray = unbiased_hsic(len(self.squares), inner, -middle, -total)
+        return found
 
 
 class Drawn:
@@ -173,7 +165,7 @@ class SortedColumns:
 
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
-        from depmax.dependence._nulls._spectrum_loop import FIRST_LOOK, leading_of_places
+        from depmax.dependence._nulls._laplace_loop import FIRST_LOOK, leading_of_places
 
         places = evenly_spaced(self.values[0], SPECTRUM_POINTS)
         places = (places - places[0]) / self.widths[0]
@@ -186,7 +178,7 @@ class SortedColumns:
             found = leading_eigenvalues(u_centred(gram))
         return tuple(m / size * found)
 
-    def permuted(self, target: TargetCoordinates, total: float) -> Iterator[np.ndarray]:
+    def permuted(self, target: TargetCoordinates) -> Iterator[np.ndarray]:
         """HSIC₁ of the first column with random permutations of the target, in chunks.
 
         A column with few rare rows is these alone: K_ij - K_i0 - K_0j + K_00, x₀ the most frequent
@@ -198,7 +190,7 @@ class SortedColumns:
         rare = values != most
         count = int(rare.sum())
         if count**2 > RARE_PAIRS * m:
-            yield from self.in_orders(target, total, target.draws(m))
+            yield from self.in_orders(target, target.draws(m))
             return
         x = (values[rare] - most) / self.widths[0]
         away = np.exp(-np.abs(x))
@@ -212,49 +204,42 @@ class SortedColumns:
             inner = ((gram @ psi) * psi).sum(axis=0).reshape(-1, rank).sum(axis=1)
             yield target.hsic(inner, target.squares[rows] @ sums, outer)
 
-    def in_orders(
-        self, target: TargetCoordinates, total: float, orders: Drawn
-    ) -> Iterator[np.ndarray]:
+    def in_orders(self, target: TargetCoordinates, orders: Drawn) -> Iterator[np.ndarray]:
         """HSIC₁ of the first column with the target in random orders, in chunks.
 
         An order may repeat rows and leave out others.
         """
+        ones = np.ones(self.values.shape[1])
+        for chunk in orders:
+            inner, middle, squares, _, pairs = self.sums_in_orders(ones, target.psi, chunk)
+            yield target.hsic(inner, middle, pairs * squares)
+
+    def sums_in_orders(
+        self, weight: np.ndarray, psi: np.ndarray, orders: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Sums of the first column, its rows weighted, with Ψ in orders (``exchanged_sums``)."""
         from depmax.dependence._nulls._laplace_loop import exchanged_sums
 
-        for chunk in orders:
-            sums = np.empty((len(chunk), 3))
-            exchanged_sums(self.decays[0], target.psi, chunk.take(self.orders[0], axis=1), sums)
-            yield target.hsic(sums[:, 0], sums[:, 1], total * sums[:, 2])
+        sums, places = np.empty((len(orders), 5)), self.orders[0]
+        exchanged_sums(self.decays[0], weight[places], psi, orders.take(places, axis=1), sums)
+        return tuple(sums.T)
+
+
+def places_by_rank(counts: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values, in sorted order, of at most ``size`` evenly spaced rows, and the ranks of these.
+
+    ``counts`` says how many rows have each value; the ends are included.
+    """
+    reached = np.cumsum(counts)
+    m = int(reached[-1])
+    ranks = np.arange(min(m, size)) * (m - 1) // max(1, min(m, size) - 1)
+    return np.minimum(np.searchsorted(reached, ranks, side="right"), len(counts) - 1), ranks
 
 
 def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:
     """At most ``size`` of the sorted values, evenly spaced by rank, the ends included."""
     m = ordered.shape[-1]
     return ordered if m <= size else ordered[..., np.arange(size) * (m - 1) // (size - 1)]
-
-
-def effects_of(
-    sums: dict[str, np.ndarray], own_y: float, m: int, units: np.ndarray | None
-) -> np.ndarray:
-    """Effects and the ends of their intervals, as ``variance.effect_of`` has them, (3, n_columns).
-
-    ``own_y`` is Σ B̃², ``units`` says which independent unit a row belongs to.
-    """
-    n = m if units is None else len(np.unique(units))
-    both = np.sqrt(np.maximum(sums["squares"], 0.0)) * math.sqrt(max(own_y, 0.0))
-    varies = (both > 0.0) & (sums["n_rare"] > 1)  # where one row alone differs, Ã = 0
-    share = np.divide(sums["cross"], both, out=np.zeros_like(both), where=varies)
-    if n < 4:  # as few units as this show nothing
-        low, high = np.zeros_like(share), np.ones_like(share)
-    else:
-        factor = 2.0 * (m - 2) / ((m - 1) * (m - 3)) * n / m
-        left = 2.0 / (n * (n - 3))  # variance under independence
-        spread = factor**2 * sums["influence"] / n / (n - 1) + left
-        root = np.sqrt(np.maximum(share, math.sqrt(left)))
-        half = float(special.stdtrit(n - 1, 0.975)) * np.sqrt(spread) / (2.0 * root)
-        low = np.where(share > 0, np.maximum(root - half, 0.0) ** 2, share)
-        low, high = np.minimum(low, share), np.maximum((root + half) ** 2, share)
-    return np.where(varies, [share, low, high], 0.0).clip(0.0, 1.0)
 
 
 def heaviest_sf(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:

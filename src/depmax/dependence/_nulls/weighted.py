@@ -9,22 +9,25 @@ classes of y belong to y: then X is permuted against (y, w), likewise (docs/math
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from depmax.data.sample import Sample, read_target_sample, require_samples, sample_of_matrix
+from depmax.data.sample import Sample, sample_of_matrix
+from depmax.dependence._nulls.law import Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
-from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
-from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SortedColumns
-from depmax.dependence._terms import Terms, terms
+from depmax.dependence._nulls.sorted_columns import (
+    MEDIAN_POINTS,
+    Drawn,
+    SortedColumns,
+    places_by_rank,
+)
+from depmax.dependence._terms import centred_gram, coordinates_to, terms, unbiased_hsic
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels._parts import Choose
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: What counts as a tie, relative to the statistic.
 TIE = 1e-9
@@ -36,9 +39,7 @@ def with_weights(side: Sample) -> Sample:
     shares = side.weight / side.weight.mean()
     if side.is_narrow:
         return Sample(Linear(), shares[:, np.newaxis] * side.centred_coordinates())
-    gram = side.gram()
-    means = side.mean_of(gram)
-    centred = gram - means - means[:, np.newaxis] + side.mean_of(means)
+    centred = centred_gram(side.gram(), side.weight)
     return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
 
 
@@ -57,22 +58,11 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
     Such as ``class_weight="balanced"`` gives, or a survey that oversamples cases.
     """
     levels = Levels.of(y)
-    if levels is None or 2 * len(levels.counts) > levels.n_samples:
+    if levels is None or 2 * len(levels.counts) > len(levels.codes):
         return False
     return weight.min() < weight.max() and bool(
         (weight == weight[levels.first][levels.codes]).all()
     )
-
-
-def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
-    """Refuse what no permutation of y against weighted rows of X can answer."""
-    for name, value in (("groups", groups), ("given", given)):
-        if value is not None:
-            raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
-    if method not in ("aggregate", "permutation"):
-        raise ValueError(
-            f"With sample_weight, method must be 'aggregate' or 'permutation', got {method!r}."
-        )
 
 
 @dataclass(frozen=True)
@@ -89,11 +79,12 @@ class WeighedTarget:
     def of(cls, side: Sample, plain: Sample, tol: float) -> WeighedTarget:
         """A target with weights, and the same without."""
         assert side.weight is not None
-        coordinates, error = _coordinates(side, tol)
+        coordinates, error = coordinates_to(side, tol)
+        coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
         if are_of_classes(plain, side.weight):
             weighted = (side.weight / side.weight.mean())[:, np.newaxis] * coordinates
             return cls(coordinates, weighted, side.weight, np.ones_like(side.weight), error)
-        permuted, _ = _coordinates(plain, tol)
+        permuted = np.ascontiguousarray(coordinates_to(plain, tol)[0], dtype=np.float64)
         return cls(coordinates, permuted, side.weight, side.weight, error)
 
     @property
@@ -134,32 +125,28 @@ class WeighedTarget:
             kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.weight)
             width = kernel.bandwidth
         prepared = SortedColumns.of(column[np.newaxis], np.array([width]))
-        value = sorted_terms(prepared, self.coordinates, self.weight, unbiased).hsic()
+        as_observed = np.arange(len(column))[np.newaxis]
+        sums = prepared.sums_in_orders(self.weight, self.coordinates, as_observed)
+        value = float(_weighted_hsic(sums, self.weight, unbiased)[0])
         pvalue = np.nan
         if test:
             if self.tested is not self.weight and recipe.policy == "median":
                 width_tested = np.array([median_gap_of(column, self.tested)])
                 prepared = SortedColumns.of(column[np.newaxis], width_tested)
-            observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
-            pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
+
+            def values(orders: np.ndarray) -> np.ndarray:
+                sums = prepared.sums_in_orders(self.tested, self.permuted, orders)
+                return _weighted_hsic(sums, self.tested, unbiased=False)
+
+            observed = float(values(as_observed)[0])
+            pvalue = sequential_pvalue(observed, map(values, self.orders), TIE * observed)
         return value, pvalue, width
 
-    def _chunks(self, prepared: SortedColumns) -> Iterator[np.ndarray]:
-        """HSIC₀ with weights of random permutations of the target, with a fixed seed."""
-        rng, m = np.random.default_rng(0), len(self.weight)
-        while True:
-            orders = (rng.permutation(m) for _ in range(CHUNK))
-            found = (
-                sorted_terms(prepared, self._about_mean(order), self.tested, False)
-                for order in orders
-            )
-            yield np.array([each.hsic() for each in found])
-
-    def _about_mean(self, order: np.ndarray | None) -> np.ndarray:
-        """The target in another order, about the mean that the weights of the rows then give."""
-        psi = self.permuted if order is None else self.permuted[order]
-        centred: np.ndarray = psi - self.tested @ psi / self.tested.sum()
-        return centred
+    @cached_property
+    def orders(self) -> Drawn:
+        """Random orders of the target, the same for every column."""
+        m = len(self.weight)
+        return Drawn(lambda rng: rng.permutation(m), m)
 
     def _choice(self, test: bool) -> Choose:
         """How ``bandwidth="maximize"`` chooses: not at all for a test."""
@@ -168,31 +155,16 @@ class WeighedTarget:
         return partial(most_dependent, self.side, warn=False)
 
 
-def read_weighed_target(
-    y: Any, target_kernel: Any, weight: np.ndarray, tol: float
-) -> WeighedTarget:
-    """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
-    side = read_target_sample(y, target_kernel, weight=weight)
-    require_samples(side.total, unbiased=True)
-    return WeighedTarget.of(side, read_target_sample(y, target_kernel, is_part=True), tol)
-
-
-def sorted_terms(
-    column: SortedColumns, psi: np.ndarray, weight: np.ndarray, unbiased: bool
-) -> Terms:
-    """Terms of a column with coordinates of a target about their weighted mean, in O(m)."""
-    from depmax.dependence._nulls._laplace_loop import weighted_sums
-
-    own, w = np.ascontiguousarray(psi[column.orders[0]]), weight[column.orders[0]]
-    images = np.empty(len(w))  # K̃w
-    inner = float(weighted_sums(column.decays[0], w[:, np.newaxis] * own, w, images))
-    squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
-    if not unbiased:
-        return Terms(total, inner + float(w**2 @ squares), 0.0, 0.0, zero_diagonal=False)
-    inner += float((w * (w - 1.0)) @ squares)  # copies of a row, at distance 0
-    sums = images + w - 1.0  # K̃1 of each copy; L̃1 = -‖ψ‖² since Ψ is centred
-    middle = -float((w * sums) @ squares)
-    return Terms(total, inner, middle, -float((w @ sums) * (w @ squares)), zero_diagonal=True)
+def _weighted_hsic(sums: tuple[np.ndarray, ...], weight: np.ndarray, unbiased: bool) -> np.ndarray:
+    """HSIC of a column with coordinates of a target, where a row of both stands for several."""
+    inner, middle, squares, own, pairs = sums
+    total = float(weight.sum())
+    found: np.ndarray = (inner + own) / (total - 1.0) ** 2
+    if unbiased:
+        copies = own - squares  # Σ w(w - 1)‖ψ‖²: of a row with its other copies, at distance 0
+        outer = (pairs + weight @ weight - total) * squares  # L̃1 = -‖ψ‖² since Ψ is centred
+        found = unbiased_hsic(total, inner + copies, -(middle + copies), -outer)
+    return found
 
 
 def median_gap_of(column: np.ndarray, weight: np.ndarray) -> float:
@@ -200,19 +172,5 @@ def median_gap_of(column: np.ndarray, weight: np.ndarray) -> float:
     from depmax.dependence._nulls._laplace_loop import median_gap
 
     order = np.argsort(column)
-    reached = np.cumsum(weight[order])
-    count = int(reached[-1])
-    size = min(count, MEDIAN_POINTS)
-    ranks = np.arange(size) * (count - 1) // max(1, size - 1)
-    places = np.minimum(np.searchsorted(reached, ranks, side="right"), len(column) - 1)
+    places, _ = places_by_rank(weight[order], MEDIAN_POINTS)
     return float(median_gap(np.ascontiguousarray(column[order[places]], dtype=np.float64)))
-
-
-def _coordinates(side: Sample, tol: float) -> tuple[np.ndarray, float]:
-    """Coordinates about the mean, exact where the kernel has them, and what is left out."""
-    if side.is_narrow:
-        return side.centred_coordinates(), 0.0
-    partial = factor_to(side, tol)
-    factor = np.asarray(partial.factor)
-    error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
-    return factor - side.mean_of(factor), error

@@ -68,14 +68,21 @@ def promising(products, powers, others, of_t, of_t_others, limit, above, found):
 
 
 @compiled(
-    "void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1],"
-    " int64[:, ::1], float64[::1])",
+    "void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], boolean[::1],"
+    " float64[:, ::1], int64[::1], int64[:, ::1], float64[::1])",
     fastmath=True,
 )
-def scores_of_pairs(linear, squares, skew, curve, directions, pairs, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Scores of some pairs, from their rows; 0 where nothing is left of an interaction."""
+def scores_of_pairs(linear, squares, skew, curve, constant, directions, units, pairs, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Scores of some pairs, from their rows; 0 where nothing is left of an interaction.
+
+    With the bases p, q of the columns i and j (``ColumnBases``) the interaction is z = p_i p_j, and
+    z̃ is what (1, p_i, q_i, p_j, q_j) leave of it. The basis of each column is orthonormal, so that
+    only the averages of p_i, q_i with p_j, q_j couple them, and z̃ needs a 2 by 2 inverse; powers up
+    to the third of a column (r = p q) give the average of z̃², as p² = 1 + a p + b q. ``units`` says
+    which independent unit a row belongs to, if rows are not independent.
+    """
     m = linear.shape[1]
-    left = np.empty(m)
+    left, sums = np.empty(m), np.empty(0 if len(units) == 0 else units.max() + 1)
     for place in range(pairs.shape[0]):
         i, j = pairs[place]
         p, q, s, u = linear[i], squares[i], linear[j], squares[j]
@@ -99,7 +106,7 @@ def scores_of_pairs(linear, squares, skew, curve, directions, pairs, out):  # ty
         whole = 1.0 + ai * v3 + bi * (aj * qp + bj * qq)
         square = whole - pp * pp - (v1 * b1 + rp * b2 + v3 * b3 + pr * b4)
         out[place] = 0.0
-        if square <= LEFT * whole:
+        if constant[i] or constant[j] or square <= LEFT * whole:
             continue
         for k in range(m):
             left[k] = p[k] * s[k] - pp - b1 * p[k] - b2 * q[k] - b3 * s[k] - b4 * u[k]
@@ -112,4 +119,12 @@ def scores_of_pairs(linear, squares, skew, curve, directions, pairs, out):  # ty
                 robust += product * product
                 own += t[k] * t[k]
             variance = max(robust / m, own / m * square)
+            if len(units) > 0:
+                sums[:] = 0.0
+                for k in range(m):
+                    sums[units[k]] += t[k] * left[k]
+                between = 0.0
+                for unit in range(len(sums)):
+                    between += sums[unit] * sums[unit]
+                variance = max(variance, between / m)
             out[place] += (covariance / m) ** 2 / variance

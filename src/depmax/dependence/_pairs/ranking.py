@@ -1,10 +1,11 @@
-"""The best of many pairs, kept while tiles of scores stream by, and their adjusted p-values."""
+"""Scores of pairs of columns, the best of them with adjusted p-values, and their confirmation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -12,7 +13,7 @@ from scipy import special
 from depmax._threads import slices
 from depmax.data.columns import Categories
 from depmax.dependence._nulls.law import TINY
-from depmax.dependence._pairs.target import MainEffects
+from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget
 from depmax.dependence.exchange import Plan
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
@@ -64,17 +65,7 @@ class BestPairs:
         self._threshold = -np.inf
         self._counts = np.zeros(RESOLUTION * LARGEST + 1, dtype=np.int64)
 
-    def add(self, scores: np.ndarray, rows: slice, columns: slice) -> None:
-        """Add the scores of a tile; on the diagonal only those above it are pairs."""
-        is_candidate = np.ones(scores.shape, dtype=bool)
-        if rows.start == columns.start:
-            is_candidate = np.triu(is_candidate, 1)
-        self._count(scores[is_candidate])
-        first, second = np.nonzero(is_candidate & (scores >= self._threshold))
-        pairs = np.column_stack([first + rows.start, second + columns.start])
-        self._hold(scores[first, second], pairs)
-
-    def add_some(self, scores: np.ndarray, pairs: np.ndarray, n_lesser: int) -> None:
+    def add(self, scores: np.ndarray, pairs: np.ndarray, n_lesser: int = 0) -> None:
         """Add the scores of some pairs; so many more have lesser ones, which count as none."""
         self._count(scores)
         self._counts[0] += n_lesser
@@ -184,34 +175,123 @@ class Levels:
             yield slice(start, stop)
             start = stop
 
-    def contrasts(self, columns: slice) -> slice:
-        """Contrasts of consecutive columns."""
-        return slice(int(self.starts[columns.start]), int(self.starts[columns.stop]))
-
     def owners(self, contrasts: Sequence[int]) -> tuple[int, ...]:
         """Columns of some contrasts, each once, in order."""
         columns = np.searchsorted(self.starts, contrasts, side="right") - 1
         return tuple(dict.fromkeys(columns.tolist()))
 
-    def n_choices(self, first: np.ndarray | slice, second: np.ndarray | slice) -> np.ndarray:
-        """Number of contrasts of pairs of columns (all pairs of two blocks for slices)."""
-        counts = np.diff(self.starts)
-        if isinstance(first, slice):
-            return np.multiply.outer(counts[first], counts[second])
-        return counts[first] * counts[second]
+    def n_choices(self, pairs: np.ndarray) -> np.ndarray:
+        """Number of pairs of contrasts of each pair of columns."""
+        return np.diff(self.starts)[pairs].prod(axis=1)
 
-    def best(self, tile: np.ndarray, rows: slice, columns: slice, law: Law) -> np.ndarray:
+    def contrasts(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All pairs of contrasts of pairs of columns, and the first one of each of these."""
+        counts = self.n_choices(pairs)
+        first = np.cumsum(counts) - counts
+        owner = np.repeat(np.arange(len(pairs)), counts)
+        number = np.arange(len(owner)) - first[owner]
+        places = np.divmod(number, np.diff(self.starts)[pairs[owner, 1]])
+        return self.starts[pairs[owner]] + np.column_stack(places), first
+
+
+def pairs_between(rows: slice, columns: slice) -> np.ndarray:
+    """Pairs of the columns of two blocks, which may be the same one, the smaller first."""
+    first, second = np.meshgrid(*(np.arange(each.start, each.stop) for each in (rows, columns)))
+    pairs = np.column_stack([first.T.ravel(), second.T.ravel()])
+    return pairs[pairs[:, 0] < pairs[:, 1]]
+
+
+#: Part of a limit that products in single precision must reach.
+CAREFUL = 0.98
+
+
+class PairScores:
+    """Scores of pairs of columns, of which some have several contrasts.
+
+    Parameters
+    ----------
+    bases : ColumnBases
+        Of the contrasts.
+    levels : Levels
+    target : PairTarget
+    units : ndarray of int
+        The independent unit of every row; empty if every row is one.
+    """
+
+    def __init__(
+        self, bases: ColumnBases, levels: Levels, target: PairTarget, units: np.ndarray
+    ) -> None:
+        self.levels, self.law = levels, Law(bases.n_samples, len(target.directions))
+        self._bases, self._directions, self._units = bases, target.directions, units
+
+    def of_contrasts(self, pairs: np.ndarray) -> np.ndarray:
+        """Scores of pairs of contrasts."""
+        from depmax.dependence._pairs._pair_loop import scores_of_pairs
+
+        bases, found = self._bases, np.empty(len(pairs))
+        of_columns = bases.linear, bases.square, bases.skew, bases.curve, bases.constant
+        pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+        scores_of_pairs(*of_columns, self._directions, self._units, pairs, found)
+        return found
+
+    def of(self, pairs: np.ndarray) -> np.ndarray:
         """Scores of pairs of columns: the largest contrast's, lowered for having been chosen.
 
         The p-value of the result is that of the contrast times the number of contrasts
         (Bonferroni), so that pairs of columns with few and with many levels are comparable.
         """
-        counts = self.n_choices(rows, columns)
-        if counts.max() == 1:
-            return tile
-        for axis, part in enumerate((rows, columns)):
-            tile = np.maximum.reduceat(tile, self.starts[part] - self.starts[part.start], axis=axis)
-        return law.after_choice(tile, counts)
+        if not len(pairs):
+            return np.empty(0)
+        contrasts, first = self.levels.contrasts(pairs)
+        scores = self.of_contrasts(contrasts)
+        if len(contrasts) == len(pairs):
+            return scores
+        best = np.maximum.reduceat(scores, first)
+        return self.law.after_choice(best, self.levels.n_choices(pairs))
+
+    def best_contrasts(self, pairs: np.ndarray) -> np.ndarray:
+        """For each pair of columns the two contrasts that interact most."""
+        contrasts, first = self.levels.contrasts(pairs)
+        parts = np.split(self.of_contrasts(contrasts), first[1:])
+        return contrasts[first + [int(np.argmax(part)) for part in parts]]
+
+    @cached_property
+    def _single(self) -> tuple[np.ndarray, ...]:
+        """p, q, r; a and b; averages of t p and t q of every column, in single precision."""
+        p, q, directions = self._bases.linear, self._bases.square, self._directions
+        stacked = np.stack([p, q, p * q]).astype(np.float32)
+        powers = np.stack([self._bases.skew, self._bases.curve]).astype(np.float32)
+        margins = np.array([of @ t / p.shape[1] for t in directions for of in (p, q)])
+        return stacked, powers, margins.astype(np.float32)
+
+    def promising(self, rows: slice, columns: slice, limit: float) -> tuple[np.ndarray, int]:
+        """Pairs of columns (i < j) whose scores may reach a limit, of so many, one contrast each.
+
+        A score is at most the squared covariance over the variance of independent rows, which
+        products in single precision tell.
+        """
+        from depmax.dependence._pairs._pair_loop import promising
+
+        stacked, powers, margins = self._single
+        m, n = stacked.shape[2], rows.stop - rows.start
+        left, right = stacked[:, rows].reshape(-1, m), stacked[:, columns] / np.float32(m)
+        products = np.empty((6 + len(self._directions), n, right.shape[1]), dtype=np.float32)
+        for part, upto in ((0, 3), (1, 2), (2, 1)):
+            start = (0, 3, 5)[part]
+            into = products[start : start + upto].reshape(upto * n, -1)
+            np.matmul(left[: upto * n], right[part].T, out=into)
+        for place, t in enumerate(self._directions.astype(np.float32), start=6):
+            np.matmul(left[:n], (right[0] * t).T, out=products[place])
+        found = np.empty((products[0].size, 2), dtype=np.int32)
+        of_columns = [
+            np.ascontiguousarray(of[:, part])
+            for of in (powers, margins)
+            for part in (rows, columns)
+        ]
+        is_diagonal = rows.start == columns.start
+        count = promising(products, *of_columns, np.float32(CAREFUL * limit), is_diagonal, found)
+        n_all = n * (n - 1) // 2 if is_diagonal else n * (columns.stop - columns.start)
+        return found[:count] + np.array([rows.start, columns.start]), n_all
 
 
 #: Pairs and permutations handled at once,
@@ -286,7 +366,7 @@ def flipped_pvalues(
     pairs: np.ndarray,
     effects: MainEffects,
     directions: np.ndarray,
-    units: Sequence[np.ndarray],
+    units: np.ndarray,
     signs: np.ndarray,
 ) -> np.ndarray:
     """Share of random signs of whole units that score a pair at least as high as the data do.
@@ -299,8 +379,8 @@ def flipped_pvalues(
     pairs : ndarray of shape (n_pairs, 2)
     effects : MainEffects
     directions : ndarray of shape (n_directions, n_samples)
-    units : sequence of ndarray
-        Rows of every independent unit.
+    units : ndarray of int
+        The independent unit of every row.
     signs : ndarray of shape (n_units, n_draws)
 
     Returns
@@ -308,8 +388,8 @@ def flipped_pvalues(
     ndarray of shape (n_pairs,)
         At least 1 / (n_draws + 1).
     """
-    rows_by_unit = np.concatenate(units)
-    starts = np.append(0, np.cumsum([len(rows) for rows in units])[:-1])
+    rows_by_unit, counts = np.argsort(units, kind="stable"), np.bincount(units)
+    starts = np.cumsum(counts) - counts
     reached = np.zeros(len(pairs), dtype=np.int64)
     for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(rows_by_unit)))):
         left = interactions(pairs[part], effects)

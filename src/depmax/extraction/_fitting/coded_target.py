@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.algebra.form import square_of
-from depmax.algebra.targets import centred_target, target_sums
+from depmax.algebra.targets import centred_target, square_of, target_sums
 from depmax.data import Target, TargetKind, read_target
 from depmax.data.sample import Labels, Sample, warn_of_outputs
 from depmax.data.stream import beside
@@ -207,11 +206,6 @@ class CodedTarget:
         if self.classes is not None and n_columns > 1:
             return np.sqrt(self.counts)
         return np.ones(n_columns)
-
-    @property
-    def spread(self) -> np.ndarray:
-        """Standard deviation of every column, of shape (r,)."""
-        return np.asarray(self.values.std(axis=0))
 
     @cached_property
     def centred(self) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import slices
-from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, OrthogonalFeatures
-from depmax.data.sample import Sample
+from depmax.algebra.deflation import EXHAUSTED, ROUNDING, SPANNED, Examples, OrthogonalFeatures
 
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18
@@ -25,7 +24,7 @@ DEPENDENT = 1e-10
 class ColumnSearch:
     """The search for directions of a few samples, by their kernel columns; these are not kept."""
 
-    samples: Sample
+    examples: Examples
     #: Kernel columns of some samples, as what gives their values in a slice of rows.
     columns: Callable[[np.ndarray], Callable[[slice], np.ndarray]]
     target: np.ndarray  # Y at all rows, shape (n_rows, r)
@@ -50,7 +49,7 @@ class ColumnSearch:
         weights : ndarray of shape (b, k)
             β of these.
         """
-        n_samples = self.samples.n_samples
+        n_samples = self.examples.data.n_samples
         spanned = np.zeros(n_samples, dtype=bool) if spanned is None else spanned
         tried = np.zeros(n_samples, dtype=bool)  # in vain, since the last feature
         places: dict[int, int] = {}
@@ -80,7 +79,7 @@ class ColumnSearch:
         """‖u‖ where directions are of length 1; None: features are."""
         if self.of_features:
             return None
-        return float(np.sqrt(weights @ self.samples.take(members).gram() @ weights))
+        return float(np.sqrt(weights @ self.examples.take(members).gram() @ weights))
 
     def _ranked(
         self, candidates: np.ndarray, left: np.ndarray, found: OrthogonalFeatures
@@ -129,7 +128,7 @@ class ColumnSearch:
         sums, squares, products = self._sums(candidates, factors)
         covariances, inside, noise = sums[:, :r], sums[:, r:], ROUNDING * np.sqrt(squares)
         if not self.of_features:
-            chosen = self.samples.take(candidates)
+            chosen = self.examples.take(candidates)
             return covariances, noise, chosen.gram() if pairs else chosen.diag()
         rest = squares - np.square(inside).sum(axis=1)  # ‖(I - Π)k_i‖²
         doubtful = rest <= DOUBTFUL * squares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.algebra.coordinates import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
+from depmax.algebra.space import FeatureProjection, Projection, SampleProjection
 from depmax.data.sample import is_precomputed, read_rows
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, refuse_unreadable
@@ -30,7 +30,7 @@ DIFFERENCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Span:
+class Subspace:
     """μ + span(w₁, …, w_k) in the kernel's feature space, where features f = ⟨w, φ(x) - μ⟩ live.
 
     They determine the projection of a row x: the point of this space that is nearest to φ(x).
@@ -62,8 +62,8 @@ class Span:
             )
         weight = np.ones(reference.n_rows) if model._weight is None else model._weight
         shares = weight / weight.sum() if centred else np.zeros(reference.n_rows)
-        inner, mean_square = _inner(projection, kernel, shares)
-        return cls(kernel, projection, linalg.pinvh(inner), None, shares, mean_square)
+        both = replace(projection, weights=np.column_stack([projection.weights, shares])).inner()
+        return cls(kernel, projection, linalg.pinvh(both[:-1, :-1]), None, shares, both[-1, -1])
 
     def errors(self, rows: Any) -> np.ndarray:
         """‖φ(x) - μ‖² - fᵀ(WᵀW)⁺f of some rows, not negative."""
@@ -143,7 +143,7 @@ def reconstruction_error(self: Any, X: Any) -> np.ndarray:
             'reconstruction_error needs k(x, x) of new rows, which kernel="precomputed" does '
             "not have: fit with the kernel itself, or with Precomputed(matrix) and row numbers."
         )
-    span = Span.of(self)
+    span = Subspace.of(self)
     rows = read_rows(self, X, self._abilities())
     errors = np.empty(rows.shape[0])
     for block in slices(rows.shape[0], chunk_rows(self._width())):
@@ -199,7 +199,7 @@ def inverse_transform(self: Any, X: Any) -> np.ndarray:
     if linear:
         rows = features @ self.loadings_ + self.mean_
     else:
-        rows = Span.of(self).preimages(features.astype(np.float64))
+        rows = Subspace.of(self).preimages(features.astype(np.float64))
     return rows.astype(features.dtype, copy=False)
 
 
@@ -223,17 +223,6 @@ def read_features(model: Any, X: Any) -> np.ndarray:
             f"{counted(model._n_features_out, 'component')}."
         )
     return features
-
-
-def _inner(
-    projection: SampleProjection, kernel: Kernel, shares: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """WᵀW = QᵀKQ and ‖μ‖² for directions and a mean with weights of the reference rows."""
-    rows, weights = projection.reference.rows, np.column_stack([projection.weights, shares])
-    inner = np.zeros((weights.shape[1], weights.shape[1]))
-    for block in slices(len(weights), chunk_rows(len(weights))):
-        inner += weights[block].T @ (kernel(rows[block], rows) @ weights)
-    return (inner[:-1, :-1] + inner[:-1, :-1].T) / 2, float(inner[-1, -1])
 
 
 def _climb(

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.algebra.coordinates import Coordinates, Projection, SampleProjection
-from depmax.algebra.deflation import OrthogonalFeatures, images_of
+from depmax.algebra.deflation import Examples, OrthogonalFeatures, images_of, roots_of
 from depmax.algebra.directions import Directions
-from depmax.algebra.examples import Examples
-from depmax.algebra.form import square_of
-from depmax.algebra.space import Space
-from depmax.algebra.targets import target_factor
+from depmax.algebra.space import Projection, SampleProjection, Space
+from depmax.algebra.targets import square_of, target_factor
 from depmax.data.sample import Labels, Sample
 from depmax.maps.feature_map import is_linear, loadings_of, signs
 
@@ -255,28 +252,29 @@ class Found:
         return self.first(max(1, int(differs.argmax()))) if differs.any() else self
 
 
-def along(model: Any, coordinates: Coordinates, directions: Directions, **more: Any) -> Found:
+def along(model: Any, space: Space, directions: Directions, **more: Any) -> Found:
     """Features along directions in some coordinates.
 
     Their signs are such that features are larger, on average, far from the mean than near it: a
     direction has the same sign in every basis of the feature space, and in every order of rows.
     Features that are symmetric about their mean have a largest weight, or value, that is positive.
     """
-    space, vectors = coordinates.space, directions.vectors
-    projection = coordinates.project(vectors)
+    vectors, data = directions.vectors, space.data
+    assert data is not None
+    projection = space.project(vectors)
     found = Found(
         projection,
         directions.dependence,
         lambda: space.features(vectors),
-        lambda: coordinates.pull(vectors),
+        lambda: space.pull(vectors),
         np.ones(directions.count),
         **more,
     )
-    if not (is_linear(model) or coordinates.data.is_streamed) and found.count:
-        found = found.repeated(coordinates.data)
+    if not (is_linear(model) or data.is_streamed) and found.count:
+        found = found.repeated(data)
         vectors, projection = vectors[:, : found.count], found.projection
     lean = model._lean
-    leaning = coordinates.lean @ vectors if lean is None else lean @ projection.weights
+    leaning = space.lean @ vectors if lean is None else lean @ projection.weights
     size = np.sqrt(np.square(vectors).sum(axis=0) * space.variance**3 / space.total)
     own = projection.weights if model.kernel_.has_features else space.features(vectors)
     is_even = np.abs(leaning) <= EVEN * size
@@ -358,7 +356,8 @@ def of_examples(
     """Features along directions with weights of a few samples."""
     weights, offset = found.conjugate(weights)
     projection = examples.project(indices, weights, offset)
-    return deflated(model, data, answer, projection, found.features, basis=(indices, weights))
+    features = found.features / roots_of(data)
+    return deflated(model, data, answer, projection, features, basis=(indices, weights))
 
 
 def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -10,12 +10,11 @@ import numpy as np
 from scipy import linalg
 
 from depmax._parameters import FLAG, number, one_of
-from depmax.algebra import Directions, Form, Moments, Space, Sphere, hsic_form
-from depmax.algebra.coordinates import Coordinates
-from depmax.algebra.form import Operator
+from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import Laplacian, as_graph
-from depmax.algebra.graphs.points import Points, points_of
-from depmax.algebra.sphere import alpha_of, chosen_alpha, sphere_of_graph, unit_variance
+from depmax.algebra.points import Points, points_of
+from depmax.algebra.space import Form, Moments, Operator, Space, hsic_form
+from depmax.algebra.sphere import Sphere, alpha_of, chosen_alpha, sphere_of_graph, unit_variance
 from depmax.data.sample import Sample, read_labels, require_samples
 from depmax.data.target import marks_unlabeled
 from depmax.extraction._fitting.search import Answer
@@ -268,22 +267,21 @@ class Explained(NamedTuple):
 
 
 def explained(
-    model: Any, coordinates: Coordinates, answer: Answer, count: int, n_groups: int
+    model: Any, data: Sample, space: Space, answer: Answer, count: int, n_groups: int
 ) -> Explained:
     """Directions that explain a target by features of unit variance, smooth over a graph.
 
     B is the variance S, with ``beta`` > 0 mixed with the Laplacian Δ of a graph of all samples:
     (1-β)S + βΦᵀΔΦ, each divided by its trace, or S + βΦᵀΔΦ/m as printed.
     """
-    data, space, factor = coordinates.data, coordinates.space, answer.factor
     alpha = alpha_of(model, data, space, n_groups)
     if model.beta == 0:
-        cross = space.moments(Form(factor / space.total)).cross
+        cross = space.moments(Form(answer.factor / space.total)).cross
         sphere = Sphere.of_space(space, alpha)
         return Explained(sphere.most_correlated(cross, count), sphere, cross)
     n_labelled = answer.sample.n_samples
     labelled = np.ones(n_labelled, dtype=bool) if answer.labelled is None else answer.labelled
-    form = Form(factor / n_labelled, np.full(n_labelled, 1.0 / n_labelled)).spread(labelled)
+    form = Form(answer.factor / n_labelled, np.full(n_labelled, 1.0 / n_labelled)).spread(labelled)
     moments = space.moments(form)
     variance, smooth = moments.weighted, space.quadratic(model._laplacian(data).apply)
     assert variance is not None

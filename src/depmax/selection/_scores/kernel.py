@@ -11,9 +11,8 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import constant_columns
-from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
-from depmax.dependence._nulls.screened_columns import screen_columns
-from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+from depmax.dependence._nulls.screening import ScreeningTarget, screen_columns
 from depmax.dependence._nulls.weighted import WeighedTarget
 from depmax.dependence._terms import cosine
 from depmax.dependence.exchange import as_exchange

@@ -1,54 +1,290 @@
-"""Screening of columns as counted levels: HSIC, the law of its permutations, effects.
+"""Columns of a table that is read a chunk at a time, as levels with sums over the rows of each.
 
-The counterpart of ``screening_target`` for a table that is read a chunk at a time. All that depends
-on a column is a matrix of kernel values between its levels and sums over the rows of each.
+HSIC of one column needs, of every different value of it, how many rows have it and the sum of the
+target's coordinates over them: sums that can be added, whatever the order of the rows. A column
+with more than ``MOST_LEVELS`` different values is rounded to about that many, fine near its middle
+and coarser in its tails, each the mean of the rows that it stands for; a value that many rows share
+keeps a level of its own. Kernels smooth, so that this changes HSIC by about the square of the width
+of a level in bandwidths.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from depmax.algebra.form import CentredValues
-from depmax.algebra.targets import centred_target
+from depmax.algebra.targets import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows
-from depmax.dependence._nulls.counted_columns import (
-    CountedColumn,
-    Grid,
-    LevelGram,
-    SumLevels,
-    TableValues,
-    batches,
-    dense_columns,
-    look_at_columns,
-)
 from depmax.dependence._nulls.law import (
+    CHUNK,
     SKEWNESS_ROWS,
     PermutationLaw,
     Spread,
     leading_eigenvalues,
+    n_rare,
     permutation_law,
+    pvalue_of,
+    pvalue_of_counts,
     spread_of_levels,
     spread_of_part,
     u_centred,
 )
 from depmax.dependence._nulls.permutation import SLACK
-from depmax.dependence._nulls.rare import (
-    CHUNK,
-    is_out_of_range,
-    pvalue_of_counts,
-    sequential_pvalue,
-)
-from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS
-from depmax.dependence._terms import Terms
+from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
+from depmax.dependence._terms import Terms, centred_gram
 from depmax.kernels.kernel import Kernel
+
+#: Different values of a column up to which it is counted as it is.
+MOST_LEVELS = 512
+#: Share of the rows from which a value keeps its own level.
+SPIKE = 0.02
+#: Numbers that the sums of one visit may hold; of more columns some are visited later.
+MOST_SUMS = 2**21
+
+
+@dataclass(frozen=True)
+class TableValues:
+    """What a first visit tells about all columns."""
+
+    low: np.ndarray
+    high: np.ndarray
+    distinct: tuple[np.ndarray | None, ...]  # sorted; None if there are more than ``MOST_LEVELS``
+
+    def __add__(self, other: TableValues) -> TableValues:
+        return self.with_values(other.low, other.high, other.distinct)
+
+    def with_values(
+        self, low: np.ndarray, high: np.ndarray, values: Sequence[np.ndarray | None]
+    ) -> TableValues:
+        """With more values; different ones are looked for only while they are few."""
+        distinct = tuple(
+            None if known is None or more is None else _few(np.concatenate([known, more]))
+            for known, more in zip(self.distinct, values, strict=True)
+        )
+        return TableValues(np.minimum(self.low, low), np.maximum(self.high, high), distinct)
+
+    @property
+    def constant(self) -> np.ndarray:
+        """Which columns have one value only."""
+        return np.asarray(self.low == self.high)
+
+
+def look_at_columns(blocks: Iterator[Chunk]) -> TableValues | None:
+    """Smallest, largest and, where they are few, all different values of every column."""
+    found: TableValues | None = None
+    for block in blocks:
+        x = dense_columns(block.x)
+        nothing = np.full(len(x), np.inf)
+        found = found or TableValues(nothing, -nothing, (np.empty(0),) * len(x))
+        found = found.with_values(x.min(axis=1), x.max(axis=1), tuple(x))
+    return found
+
+
+def _few(values: np.ndarray) -> np.ndarray | None:
+    distinct = np.unique(values)
+    return distinct if len(distinct) <= MOST_LEVELS else None
+
+
+def dense_columns(x: Any, columns: Sequence[int] | None = None) -> np.ndarray:
+    """Columns of a block one after another, of shape (n_columns, n), in float64."""
+    x = x if columns is None else x[:, list(columns)]
+    return np.ascontiguousarray((x.toarray() if sparse.issparse(x) else x).T, dtype=np.float64)
+
+
+# --- from values to levels ------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Grid:
+    """Which level a value belongs to."""
+
+    levels: np.ndarray | None  # the values themselves, sorted, where they are few
+    middle: float = 0.0
+    scale: float = 1.0
+    start: float = 0.0  # of asinh((x - middle)/scale)
+    step: float = 1.0
+    count: int = 0
+    spike: float | None = None  # a value with the last level for itself
+
+    @classmethod
+    def of(cls, values: TableValues, position: int, sample: np.ndarray) -> Grid:
+        """The values themselves, or a grid that is even in asinh of the distance to the median.
+
+        The scale is the quartiles' distance from the median, read off a sample of the column.
+        """
+        distinct = values.distinct[position]
+        low, high = float(values.low[position]), float(values.high[position])
+        if distinct is not None:
+            return cls(distinct, count=len(distinct))
+        middle = float(np.median(sample))
+        scale = float(np.median(np.abs(sample - middle)))
+        if scale == 0.0:  # more than half of the rows are equal
+            away = np.abs(sample - middle)
+            scale = float(away[away > 0].mean()) if away.any() else high - low
+        ends = np.arcsinh((np.array([low, high]) - middle) / scale)
+        step = float(ends[1] - ends[0]) / (MOST_LEVELS - 1)
+        seen, counts = np.unique(sample, return_counts=True)
+        common = int(np.argmax(counts))
+        spike = float(seen[common]) if counts[common] >= SPIKE * len(sample) else None
+        return cls(None, middle, scale, float(ends[0]), step, MOST_LEVELS, spike)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Ends of the values that every level stands for, of shape (count, 2)."""
+        places = self.start + self.step * np.arange(self.count)
+        ends = self.middle + self.scale * np.sinh(places)
+        alone = np.full((1, 2), 0.0 if self.spike is None else self.spike)
+        return np.vstack([np.column_stack([ends[:-1], ends[1:]]), alone])
+
+    def codes(self, column: np.ndarray) -> np.ndarray:
+        """Number of the level of every row."""
+        if self.levels is not None:
+            return np.searchsorted(self.levels, column)
+        places = np.arcsinh((column - self.middle) / self.scale)
+        places -= self.start
+        places /= self.step
+        codes = places.astype(np.intp)
+        np.clip(codes, 0, self.count - 2, out=codes)
+        if self.spike is not None:
+            codes[column == self.spike] = self.count - 1
+        return codes
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """Sums over the rows of every level of some columns, and of the target over all rows."""
+
+    sums: tuple[np.ndarray, ...]  # per column (n_levels, r + 3): 1, x - middle, ‖ψ‖² and ψ
+    fourth: float  # Σ‖ψ‖⁴
+
+    def __add__(self, other: LevelSums) -> LevelSums:
+        sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
+        return LevelSums(sums, self.fourth + other.fourth)
+
+
+@dataclass(frozen=True)
+class SumLevels:
+    """Sum the target over the rows of every level."""
+
+    columns: tuple[int, ...]
+    grids: tuple[Grid, ...]
+    psi: CentredValues
+
+    def __call__(self, blocks: Iterator[Chunk]) -> LevelSums | None:
+        """Sums of one piece."""
+        rank, fourth = self.psi.shape[1], 0.0
+        sums = [np.zeros((grid.count, rank + 3)) for grid in self.grids]
+        for block in blocks:
+            psi = self.psi.beside(None, block)
+            squares = np.einsum("ij,ij->i", psi, psi)
+            fourth += float(squares @ squares)
+            n = len(psi)
+            beside = np.column_stack([np.ones(n), np.zeros(n), squares, psi])
+            for place, column in enumerate(dense_columns(block.x, self.columns)):
+                grid = self.grids[place]
+                beside[:, 1] = column - grid.middle
+                # a column of ones at the level of every row
+                rows = sparse.csc_array(
+                    (np.ones(n), grid.codes(column), np.arange(n + 1)), (grid.count, n)
+                )
+                sums[place] += rows @ beside
+        return LevelSums(tuple(sums), fourth)
+
+
+@dataclass(frozen=True)
+class CountedColumn:
+    """A column as its levels, with the sums of the target over the rows of each."""
+
+    values: np.ndarray  # sorted, shape (n_levels,)
+    counts: np.ndarray
+    psi: np.ndarray  # Σψ, shape (n_levels, r)
+    squares: np.ndarray  # Σ‖ψ‖²
+    edges: np.ndarray | None = None  # ends of the values that were rounded to each, (n_levels, 2)
+
+    @classmethod
+    def of(cls, grid: Grid, sums: np.ndarray) -> CountedColumn:
+        """The levels that have rows."""
+        some = np.flatnonzero(sums[:, 0])
+        counts = np.round(sums[some, 0]).astype(np.int64)
+        edges = None
+        if grid.levels is None:
+            values = grid.middle + sums[some, 1] / counts
+            order = np.argsort(values)  # the value with a level of its own takes its place
+            some, counts, values = some[order], counts[order], values[order]
+            edges = grid.edges[some]
+        else:
+            values = grid.levels[some]
+        return cls(values, counts, sums[some, 3:], sums[some, 2], edges)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    def evenly_spaced(self, size: int, *, spread: bool = False) -> np.ndarray:
+        """At most ``size`` of the rows' values, evenly spaced by rank, the ends included.
+
+        With ``spread`` rows that were rounded to one level count as spread evenly over it.
+        """
+        levels, ranks = places_by_rank(self.counts, size)
+        if self.edges is None or not spread:
+            return self.values[levels]
+        reached = np.cumsum(self.counts)
+        share = (reached[levels] - ranks - 0.5) / self.counts[levels]
+        low, high = self.edges[levels].T
+        return np.sort(high - share * (high - low))
+
+
+def batches(grids: Sequence[Grid], width: int) -> Iterator[list[int]]:
+    """Numbers of columns whose sums are made in one visit."""
+    batch: list[int] = []
+    size = 0
+    for number, grid in enumerate(grids):
+        more = grid.count * (width + 3)
+        if batch and size + more > MOST_SUMS:
+            yield batch
+            batch, size = [], 0
+        batch.append(number)
+        size += more
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True)
+class LevelGram:
+    """Kernel values between the levels of a column, about their mean."""
+
+    column: CountedColumn
+    gram: np.ndarray  # centred by the counts, shape (n_levels, n_levels)
+
+    @classmethod
+    def of(cls, kernel: Kernel, column: CountedColumn) -> LevelGram:
+        """Values of a resolved kernel."""
+        values = column.values[:, np.newaxis]
+        gram = np.asarray(kernel(values, values), dtype=np.float64)
+        return cls(column, centred_gram(gram, column.counts))
+
+    def hsic(self, psi: np.ndarray, squares: np.ndarray, *, unbiased: bool) -> float:
+        """HSIC with a target of these sums per level."""
+        m, diagonal, counts = self.column.n_samples, np.diag(self.gram), self.column.counts
+        inner = float(np.sum((self.gram @ psi) * psi))
+        if not unbiased:
+            return Terms(m, inner, 0.0, 0.0, zero_diagonal=False).hsic()
+        rows = self.gram @ counts - diagonal  # K̃1
+        return Terms(
+            m,
+            inner - float(diagonal @ squares),
+            -float(rows @ squares),  # L̃1 = -‖ψ_i‖² since Ψ is centred
+            -float(rows @ counts) * float(squares.sum()),
+            zero_diagonal=True,
+        ).hsic()
+
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
 POOL_ROWS = 10_000
@@ -73,16 +309,6 @@ class TargetLevels:
 
     psi: np.ndarray  # shape (n_levels, r)
     counts: np.ndarray
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    @property
-    def n_rare(self) -> int:
-        """Rows that do not have the most frequent value."""
-        return self.n_samples - int(self.counts.max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +408,8 @@ class CountedScreening:
         self.rows, self.target = rows, target
         self.stream = rows.stream
         self.values: TableValues = self.stream.total(look_at_columns)
-        sample = dense_columns(rows.sample())
-        columns = zip(self.values.columns, sample, strict=True)
-        self.grids = [Grid.of(values, some) for values, some in columns]
+        sample = enumerate(dense_columns(rows.sample()))
+        self.grids = [Grid.of(self.values, position, some) for position, some in sample]
         self.columns: list[CountedColumn] = []
         width = target.psi.shape[1]
         for batch in batches(self.grids, width):
@@ -227,7 +452,7 @@ class CountedScreening:
         law = permutation_law(spread, self.spread, column.n_samples)
         pvalue, method = self._pvalue(statistic, law, levels)
         m = column.n_samples
-        both = float(column.counts @ levels.square_rows) / (m * (m - 3)), self.own_y
+        both = spread.squares / (m * (m - 3)), self.own_y
         effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
         biased = levels.hsic(column.psi, column.squares, unbiased=False)
         return ColumnScore(statistic, biased, pvalue, bandwidth, min(1.0, max(0.0, effect)), method)
@@ -235,8 +460,8 @@ class CountedScreening:
     def _pvalue(
         self, statistic: float, law: PermutationLaw, levels: LevelGram
     ) -> tuple[float, str]:
-        """From counts if both sides have two levels, from permutations if the law is off."""
-        column, target = levels.column, self.target.levels
+        """P-value of a column and how it was found."""
+        column, target, counted = levels.column, self.target.levels, None
         if target is not None and len(target.counts) == len(column.counts) == 2:
             ones_x, ones_y = int(column.counts[1]), int(target.counts[1])
             if min(ones_x, ones_y) <= MOST_COUNTED:
@@ -244,12 +469,10 @@ class CountedScreening:
                 step = target.psi[1] - target.psi[0]
                 left = column.psi[1] - ones_x * target.psi[0]
                 n_both = round(float(left @ step / (step @ step)))
-                return pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both), "counts"
-        known = None if target is None else column
-        if is_out_of_range(law, known, target, column.n_samples):
-            permuted = self._permuted(levels)
-            return sequential_pvalue(statistic, permuted, SLACK * law.scale), "permutation"
-        return law.sf(statistic), "gamma"
+                counted = pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both)
+        counts = column.counts, None if target is None else target.counts
+        permuted = partial(self._permuted, levels)
+        return pvalue_of(statistic, law, counts, column.n_samples, counted, permuted, SLACK)
 
     def _permuted(self, levels: LevelGram) -> Iterator[np.ndarray]:
         """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
@@ -292,7 +515,7 @@ def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generato
     column, pool = levels.column, target.pool
     m, n = column.n_samples, min(column.n_samples, len(pool))
     counts = column.counts
-    if column.n_rare > len(pool) or m <= len(pool):
+    if n_rare(counts) > len(pool) or m <= len(pool):
         codes = (
             rng.permutation(np.repeat(np.arange(len(counts)), counts))
             if m <= len(pool)
@@ -303,7 +526,6 @@ def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generato
             np.bincount(codes, minlength=len(counts)),
             column.psi,
             column.squares,
-            column.places,
         )
         drawn = pool[rng.permutation(len(pool))[:n]]
         drawn = drawn - drawn.mean(axis=0)

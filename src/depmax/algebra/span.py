@@ -1,4 +1,4 @@
-"""A growing basis of directions in the span of the samples, for kernel matrices that are large."""
+"""Samples in coordinates of their own span: all of it, or the part that a method needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax._threads import blas_threads_for_parts, thread_pool
 from depmax.algebra.directions import NONE, leading, rank_of
-from depmax.algebra.form import Form, Operator, as_array
-from depmax.algebra.gram import Products
-from depmax.algebra.space import Space
+from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tiles_of
+from depmax.algebra.space import EPS, Form, Operator, Space, Span
+from depmax.algebra.targets import as_array
+from depmax.data.sample import Sample, require_semidefinite
+
+#: Up to so many samples their whole span is used, by an eigenproblem of that size.
+EXACT_ROWS = 400
+#: Arrays of all pairs of samples that the whole span takes at its peak: the centred kernel matrix,
+#: its eigenvectors, coordinates, weights of the samples, and a copy of one of these.
+WHOLE_SPAN = 6.0
 
 
+# --- a growing basis -----------------------------------------------------------------------------
 class Columns:
     """A matrix in the order of columns that grows to the right.
 
@@ -119,13 +130,6 @@ class Basis:
         return self._dual.array
 
     @property
-    def sample_weights(self) -> np.ndarray:
-        """Q as weights of the samples themselves, which add up to zero."""
-        weights = self.gram.rooted(self.dual)
-        centred: np.ndarray = weights - np.outer(self.gram.shares, weights.sum(axis=0))
-        return centred
-
-    @property
     def values(self) -> np.ndarray:
         """HKHQ, of shape (m, s): the coordinates of the samples in this basis."""
         return self._values.array
@@ -139,7 +143,14 @@ class Basis:
     def space(self) -> Space:
         """The samples in the coordinates of this basis."""
         gram = self.gram
-        return Space.of_array(gram.plain(self.values), gram.eps, weight=gram.weight)
+        return Space(gram.plain(self.values), eps=gram.eps, weight=gram.weight)
+
+    def of_data(self, data: Sample, squares: np.ndarray, means: np.ndarray | None) -> Span:
+        """The samples in these coordinates, and the way from directions to new rows."""
+        gram = self.gram
+        weights = gram.rooted(self.dual)  # of the samples themselves, which add up to zero
+        dual = weights - np.outer(gram.shares, weights.sum(axis=0))
+        return Span(data, gram.plain(self.values), dual, squares, means, gram.eps)
 
     def reduced(self, form: Form, n_vectors: int) -> Basis:
         """The eigenvectors of A = ΦᵀMΦ with λ > 0 that this basis holds, at most so many."""
@@ -345,3 +356,107 @@ def _first_block(gram: Products, n_columns: int) -> np.ndarray:
     block[:, : likely.shape[1]] *= MIXED
     block[:, : likely.shape[1]] += likely * (np.sqrt(len(likely)) / np.where(sizes > 0, sizes, 1.0))
     return block
+
+
+# --- coordinates ---------------------------------------------------------------------------------
+#: A basis of the part of the samples' span that a method needs; None if it needs all.
+Grow = Callable[[Products], Basis | None]
+
+
+def space_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Space:
+    """Samples in the smaller dimension: features where they are few, else their span.
+
+    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
+    their span it needs; all others get all of it, at the cost of a full eigenproblem. With ``few``
+    it does so in few products, and features, if there are any, take the place of their matrix.
+    """
+    if (data.n_coordinates or np.inf) <= data.n_samples:
+        return Space.of_sample(data)
+    if grow is not None and data.n_samples > EXACT_ROWS:
+        part = part_of_span(data, grow, few=few)
+        if part is not None:
+            return part
+    gram, scale, means = _centred_gram(data)
+    eps = EPS if data.has_features else data.eps
+    coordinates, dual = span(gram, scale, data.weight, eps)
+    shares = (
+        np.full(len(dual), 1.0 / len(dual)) if data.weight is None else data.weight / data.total
+    )
+    dual = dual - np.outer(shares, dual.sum(axis=0))  # weights of the samples that add up to zero
+    return Span(data, coordinates, dual, gram.diagonal(), means, eps)
+
+
+def part_of_span(data: Sample, grow: Grow, *, few: bool = False) -> Span | None:
+    """The part of the samples' span that a method asks for; None: it asks for all of it.
+
+    BLAS keeps to one thread: its own would wait busily between the parts that ours compute.
+    """
+    if data.has_features and few:
+        features = Space.held(data)
+        basis = grow(FeatureProducts(features))
+        return None if basis is None else basis.of_data(data, features.squares, None)
+    with blas_threads_for_parts() as threads, thread_pool(threads) as run:
+        tile, likely = tiles_of(data)
+        if data.has_features:
+            tile = matrix_tile(_centred_gram(data)[0])
+        gram = Gram(tile, data.n_samples, np.float64, likely, run, data.weight)
+        basis = grow(gram)
+    means = None if data.has_features else gram.mean
+    return None if basis is None else basis.of_data(data, gram.squares, means)
+
+
+def _centred_gram(data: Sample) -> tuple[np.ndarray, float, np.ndarray | None]:
+    """HKH, the size of what it was computed from, and without features the column means of K."""
+    if data.has_features:
+        phi = data.coordinates(slice(None))
+        if not sparse.issparse(phi):
+            phi = Space(phi, data=data).centred()
+            return phi @ phi.T, 0.0, None
+        gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
+    else:
+        gram = data.gram()
+    scale = float(gram.diagonal().max())
+    means = np.average(gram, axis=0, weights=data.weight)
+    gram = gram - means
+    gram -= np.average(gram, axis=1, weights=data.weight)[:, np.newaxis]
+    return gram, scale, None if data.has_features else means
+
+
+def pairs_held(data: Sample, *, whole_span: bool) -> float:
+    """Values of pairs of samples that ``space_of`` holds at its peak, counted in float64.
+
+    None where features are fewer than samples, or where the user gave the kernel matrix. Without
+    ``whole_span`` the part is grown that a method asks for.
+    """
+    m = data.n_samples
+    if data.precomputed or (data.n_coordinates or m + 1) <= m:
+        return 0.0
+    if whole_span or m <= EXACT_ROWS:
+        return WHOLE_SPAN * m**2
+    if data.has_features:
+        return 1.5 * m**2  # the products of features, and half of them in strips
+    return 0.5 * m**2  # strips from the diagonal on
+
+
+def span(
+    gram: np.ndarray, scale: float, weight: np.ndarray | None = None, eps: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
+
+    ``scale`` is the size of the entries that the matrix was computed from, if larger than its own,
+    and ``eps`` their relative precision, if it is less than that of float64.
+
+    With weights w the eigenproblem is that of W^½GW^½ = UΛUᵀ, whose eigenvalues are those of the
+    samples repeated; the coordinates are W^(-½)UΛ^½, the weights of the samples W^½UΛ^(-½).
+    """
+    if weight is not None:
+        roots = np.sqrt(weight)[:, np.newaxis]
+        coordinates, dual = span(roots * gram * roots.T, scale, eps=eps)
+        return coordinates / roots, roots * dual
+    values, vectors = linalg.eigh(gram)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    require_semidefinite(values[-1], max(values[0], scale))
+    precision = max(len(values) * float(np.finfo(np.float64).eps), 10 * eps)
+    kept = values > precision * max(values[0], scale)
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots

@@ -9,45 +9,49 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from scipy.stats import false_discovery_control
 
+from depmax._threads import map_threads, one_blas_thread, slices
+from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, require_finite_values
+from depmax.data.table import has_missing
 from depmax.dependence._nulls.law import (
-    TAIL,
-    TINY,
-    Spread,
-    gamma_sf,
-    permutation_law,
-    third_moment,
-)
-from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
-from depmax.dependence._nulls.rare import (
     ENOUGH,
     EXPECTED,
     FEWEST_ROWS,
     MOST_PERMUTATIONS,
     SHARED,
     SKEWEST,
+    TAIL,
+    TINY,
     Levels,
+    Spread,
     counted_pvalue,
-    is_out_of_range,
+    counts_of,
+    gamma_sf,
+    n_rare,
+    permutation_law,
+    pvalue_of,
     pvalue_of_counts,
     sequential_pvalue,
-    spread_of,
+    spread,
+    third_moment,
 )
+from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
 from depmax.dependence._nulls.sorted_columns import (
     Drawn,
     SortedColumns,
     TargetCoordinates,
-    effects_of,
     heaviest_sf,
 )
-from depmax.dependence._terms import terms
+from depmax.dependence._terms import coordinates_to, terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import effect_of, shares_of_rows
+from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps.incomplete_cholesky import factor_to
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.
@@ -102,13 +106,7 @@ class ScreeningTarget:
         plan: Plan | None = None,
     ) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
-        error = 0.0
-        if side.is_narrow:
-            exact = side.centred_coordinates()
-        else:
-            factor = factor_to(side, tol)
-            exact = np.asarray(factor.factor)
-            error = float(factor.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+        exact, error = coordinates_to(side, tol)
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan)
 
@@ -121,7 +119,7 @@ class ScreeningTarget:
     def spread(self) -> Spread:
         """That of the target's U-centred kernel matrix."""
         squares = float(self.own_shares.sum()) if self.levels is None else None
-        return spread_of(self.side, self.levels, squares)
+        return spread(self.side, squares, self.levels)
 
     @property
     def own_shares(self) -> np.ndarray:
@@ -140,6 +138,11 @@ class ScreeningTarget:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.coordinates.squares)
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of independent units of rows."""
+        return self.n_samples if self.plan is None else len(np.unique(self.plan.units))
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
@@ -173,7 +176,10 @@ class ScreeningTarget:
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
         pvalues, hints = self._pvalues(block, sums, statistic, columns, full)
-        effects = effects_of(sums, float(self.own_shares.sum()), m, units)
+        own_x = np.where(sums["n_rare"] > 1, sums["squares"], 0.0)  # Ã = 0 if one row alone differs
+        effects = effects_of(
+            sums["cross"], own_x, float(self.own_shares.sum()), sums["influence"], m, self.n_units
+        )
         return np.column_stack(
             [
                 np.where(constant, 0.0, scores),
@@ -211,8 +217,9 @@ class ScreeningTarget:
         counted = varies & (y is not None and len(y.counts) == 2) & (sums["n_levels"] == 2)
         permute = (skewness > SKEWEST) | (m < FEWEST_ROWS) | (min(of_y.n_carrying, m) < SHARED)
         if y is not None:
-            rare = (np.maximum(sums["n_rare"], y.n_rare) <= m / 2) & varies
-            permute |= rare & (sums["n_rare"] * y.n_rare < EXPECTED * m)
+            rare_y = n_rare(y.counts)
+            rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
+            permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
         if self.plan is not None:
             counted, permute = np.zeros_like(varies), varies
@@ -221,7 +228,7 @@ class ScreeningTarget:
             pvalues[j] = pvalue_of_counts(m, *ones)
         most = MOST_PERMUTATIONS if full else FIRST_PERMUTATIONS
         for j in np.flatnonzero(permute).tolist():
-            observed, permuted = self._permuted(block.column(j), sums["total"][j], columns[j])
+            observed, permuted = self._permuted(block.column(j), columns[j])
             observed = float(statistic[j]) if observed is None else observed
             pvalues[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
             if not full and pvalues[j] < ENOUGH / most:  # three standard errors below it
@@ -237,24 +244,24 @@ class ScreeningTarget:
             squares, cubes, triangles = (
                 float(sums[name][j]) for name in ("squares", "cubes", "triangles")
             )
-            spread = Spread(squares, cubes, triangles, block.column(j).leading())
-            pvalues[j] = permutation_law(spread, of_y, m).sf(float(statistic[j]))
+            of_x = Spread(squares, cubes, triangles, block.column(j).leading())
+            pvalues[j] = permutation_law(of_x, of_y, m).sf(float(statistic[j]))
         return pvalues, hints
 
     def _permuted(
-        self, one: SortedColumns, total: float, column: np.ndarray
+        self, one: SortedColumns, column: np.ndarray
     ) -> tuple[float | None, Iterator[np.ndarray]]:
         """HSIC₁ of permutations, and as observed if that is of some rows only."""
         if self.plan is None:
-            return None, one.permuted(self.coordinates, total)
+            return None, one.permuted(self.coordinates)
         target, orders = self.exchanged
         part = SortedColumns.of(column[np.newaxis, self.plan.rows], one.widths)
         sums = part.sums(target)
-        total, trace = float(sums["total"][0]), float(target.squares.sum())
-        observed = target.hsic(sums["inner"], sums["middle"], total * trace)
+        trace = float(target.squares.sum())
+        observed = target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         if sums["constant"][0]:
             return 0.0, iter([np.zeros(MOST_PERMUTATIONS)])
-        return float(observed[0]), part.in_orders(target, total, orders)
+        return float(observed[0]), part.in_orders(target, orders)
 
     # --- one column -------------------------------------------------------------------------------
     def alone(
@@ -269,27 +276,24 @@ class ScreeningTarget:
         statistic = terms(side, self.side, unbiased=True).hsic()
         score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         levels = Levels.of(side)
-        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
+        law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
         if self.plan is not None:
             linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
             observed = terms(part, linear, unbiased=True).hsic()
             chunks = permutation_chunks(part, linear, self.plan)
             pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
-            counts = counted_pvalue(levels, self.levels)
-            if counts is not None:
-                pvalue = counts
-            elif is_out_of_range(law, levels, self.levels, len(rows)):
-                permuted, slack = permutation_chunks(side, self.side), slack_of(side, self.side)
-                pvalue = sequential_pvalue(statistic, permuted, slack * law.scale)
-            else:
-                pvalue = law.sf(statistic)
-        units = None if self.plan is None else self.plan.units
-        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
-        found = effect_of(*shares, units)
-        width = float(getattr(kernel, "bandwidth", np.nan))
+            counts = counts_of(levels, self.levels)
+            counted = counted_pvalue(levels, self.levels)
+            permuted = partial(permutation_chunks, side, self.side)
+            slack = slack_of(side, self.side)
+            pvalue, _ = pvalue_of(statistic, law, counts, len(rows), counted, permuted, slack)
         pvalue = min(1.0, choice.n_candidates * pvalue)
-        return score, pvalue, width, found.share, found.low, found.high
+        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
+        cross, own_x, own_y = (each.sum() for each in shares)
+        influence = influence_of(*shares, None if self.plan is None else self.plan.units)
+        effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
+        return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
 
     def of_gapped(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool
@@ -381,3 +385,95 @@ def _both(first: float, second: float) -> float:
     """P-value of two tests together (Fisher), of which one is valid whatever the other says."""
     product = first * second
     return float(min(1.0, product * (1.0 - np.log(product)))) if product > 0.0 else 0.0
+
+
+#: Numbers of a block of columns: it stays in the second-level cache.
+BLOCK = 2**15
+#: Level of the test that the lower end of an interval of 95% stands for.
+EXCLUDES_ZERO = 0.025
+#: Of more columns than this, p-values are computed in full only where they matter: where the
+#: adjusted p-value can be at most this.
+MANY_COLUMNS, MATTERS = 1000, 0.25
+
+
+def screen_columns(
+    target: ScreeningTarget,
+    values: Any,
+    recipe: Kernel,
+    categories: Categories,
+    *,
+    unbiased: bool = True,
+    missing: Missing = "neutral",
+    full: bool = False,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """What is found out about every column (``FOUND``), of shape (n_features, 6).
+
+    Parameters
+    ----------
+    target : ScreeningTarget
+    values : ndarray or sparse matrix of shape (n_samples, n_features)
+    recipe : kernel of a column of numbers
+    categories : categorical columns, compared by equality
+    unbiased : whether scores are unbiased HSIC
+    missing : what a missing cell means
+    full : whether all p-values are computed in full, however many columns there are
+    n_jobs : threads
+    """
+    values = values.tocsc() if sparse.issparse(values) else values
+    d = values.shape[1]
+    full = full or d <= MANY_COLUMNS or target.plan is not None
+    gapped = np.zeros(d, dtype=bool)
+    if has_missing(values):
+        gapped = np.isnan(values).any(axis=0)
+    in_blocks = recipe.capabilities.telescopes & ~gapped
+    in_blocks[list(categories)] = False
+    _ = target.spread, target.own_shares, target.side  # once, before threads ask for them
+
+    def work(part: np.ndarray) -> np.ndarray:
+        if in_blocks[part[0]]:
+            room = np.empty_like(target.coordinates.psi)  # taken once: it may be large
+            blocks = (_columns(values, part[some]) for some in slices(len(part), size))
+            found = [target.of_sorted(recipe, one, unbiased, full, room) for one in blocks]
+            return np.concatenate(found)
+        (column,) = _columns(values, part)
+        kernel = Delta() if part[0] in categories else recipe
+        alone = target.of_gapped if gapped[part[0]] else target.alone
+        return np.array([[*alone(kernel, column, unbiased, missing == "level"), np.nan]])
+
+    together, size = np.flatnonzero(in_blocks), max(1, BLOCK // target.n_samples)
+    share = max(size, min(8, -(-len(together) // effective_n_jobs(n_jobs))))
+    parts = [together[some] for some in slices(len(together), share)]
+    parts += [np.array([position]) for position in np.flatnonzero(~in_blocks)]
+    found = np.empty((d, len(FOUND) + 1))
+    with one_blas_thread(always=True):
+        for part, lines in zip(parts, map_threads(work, parts, n_jobs), strict=True):
+            found[part] = lines
+        hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
+        optimistic = np.where(np.isnan(hints), found[:, 1], hints)
+        adjusted = false_discovery_control(optimistic)
+        some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
+        matter = [some_matter[some] for some in slices(len(some_matter), size)]
+        found_again = map_threads(
+            lambda part: target.of_sorted(recipe, _columns(values, part), unbiased, full=True),
+            matter,
+            n_jobs,
+        )
+        for part, lines in zip(matter, found_again, strict=True):
+            found[part] = lines
+    if target.plan is not None:
+        # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
+        # for it: no interval excludes 0 unless the p-value does
+        found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
+    return found[:, : len(FOUND)]
+
+
+def _columns(values: Any, positions: np.ndarray) -> np.ndarray:
+    """Some columns, one per line, in float64."""
+    if sparse.issparse(values):
+        return np.ascontiguousarray(values[:, positions].toarray().T, dtype=np.float64)
+    if positions[-1] - positions[0] == len(positions) - 1:
+        values = values[:, positions[0] : positions[-1] + 1]
+    else:
+        values = values[:, positions]
+    return np.ascontiguousarray(values.T, dtype=np.float64)
