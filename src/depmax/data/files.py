@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._extras import require
 from depmax._files import DamagedFileError, naming, stamp, validated
 from depmax._limits import max_memory, require_memory, table_bytes

@@ -6,7 +6,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from depmax._cached import cached_property
 from depmax._files import first_line, validated
 from depmax._limits import COLUMN_BYTES, require_memory
 from depmax.cli.errors import DataError, shortened

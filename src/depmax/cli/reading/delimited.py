@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from depmax._cached import cached_property
 from depmax._files import first_line
 from depmax._limits import require_memory
 from depmax.cli.errors import DataError

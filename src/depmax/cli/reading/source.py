@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from depmax._cached import cached_property
 from depmax._files import DamagedFileError, first_line, stamp
 from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
 from depmax._text import counted
