@@ -331,7 +331,7 @@ def centred_target(side: Sample) -> CentredValues:
 
 
 def _of_pivots(side: Sample) -> CentredValues | None:
-    """The same by pivots; None if they are too many."""
+    """Centred values by pivots; None if they are too many."""
     found = few_pivots(side)
     if found is None:
         return None

@@ -57,7 +57,7 @@ class SparseExtractor(FeaturePredictor, SumsExtractor):
     }
 
     def _pairs_held(self, data: Sample) -> float:
-        """Those of the candidates of one step, where combinations of them are tried."""
+        """Pairs among the candidates of one step, where combinations of them are tried."""
         count = data.n_samples if self.n_candidates is None else int(self.n_candidates)
         return 0.0 if self.sparsity == 1 else 4.0 * min(count, data.n_samples) ** 2
 
@@ -92,7 +92,7 @@ class SparseExtractor(FeaturePredictor, SumsExtractor):
     def _of_landmarks(
         self, data: Sample, answer: Answer, examples: Examples, target: Any, count: int
     ) -> Found:
-        """The same from one visit, among candidates that are drawn once.
+        """Features from one visit, among candidates that are drawn once.
 
         With S = KᵀK and C = KᵀY of their columns K, about the mean if features are, a factor R of
         S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
