@@ -179,7 +179,7 @@ class PivotImages:
 
 
 @dataclass(frozen=True)
-class Residual:
+class Unexplained:
     """How much of the kernel some pivots leave unexplained, and where most of it is."""
 
     left: float  # Σ k(y, y) - ‖ψ‖²
@@ -188,23 +188,23 @@ class Residual:
     rows: np.ndarray
     sums: RowSums  # of ψ alone
 
-    def __add__(self, other: Residual) -> Residual:
+    def __add__(self, other: Unexplained) -> Unexplained:
         sizes = np.concatenate([self.sizes, other.sizes])
         rows = np.concatenate([self.rows, other.rows])
         worst = np.argsort(-sizes, kind="stable")[:WORST_ROWS]
         left, total = self.left + other.left, self.total + other.total
-        return Residual(left, total, sizes[worst], rows[worst], self.sums + other.sums)
+        return Unexplained(left, total, sizes[worst], rows[worst], self.sums + other.sums)
 
 
 @dataclass(frozen=True)
-class MeasureResidual:
+class MeasureUnexplained:
     """Visit the target, sum its coordinates and look for rows that the pivots explain badly."""
 
     view: Callable[[Any], Any]
     images: PivotImages
     weight: np.ndarray | None = None  # of rows in memory
 
-    def __call__(self, parts: Iterable[Any]) -> Residual | None:
+    def __call__(self, parts: Iterable[Any]) -> Unexplained | None:
         """The residual of some parts."""
         found, origin = None, np.zeros(len(self.images.pivots))
         summation = Summation(origin, np.zeros(0), scatter=True)
@@ -217,7 +217,7 @@ class MeasureResidual:
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
             size = min(WORST_ROWS, len(left))
             worst = np.argpartition(-left, size - 1)[:size]
-            more = Residual(
+            more = Unexplained(
                 float(left.sum()), float(diagonal.sum()), left[worst], rows[worst], _NOTHING
             )
             found = more if found is None else found + more
@@ -228,13 +228,13 @@ class MeasureResidual:
 _NOTHING = Summation(np.zeros(0), np.zeros(0), scatter=False).result()
 
 
-def _measured(side: Sample, images: PivotImages) -> Residual:
+def _measured(side: Sample, images: PivotImages) -> Unexplained:
     """The residual of all rows, from one visit."""
     if side.is_streamed:
-        work = MeasureResidual(side.rows.view, images)
-        found: Residual = side.rows.stream.total(work, inputs=False)
+        work = MeasureUnexplained(side.rows.view, images)
+        found: Unexplained = side.rows.stream.total(work, inputs=False)
         return found
-    measure = MeasureResidual(side.rows.__getitem__, images, side.weight)
+    measure = MeasureUnexplained(side.rows.__getitem__, images, side.weight)
     chunks = chunks_of(side.n_samples, len(images.pivots))
     parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
     with blas_threads_for_parts() as threads:
