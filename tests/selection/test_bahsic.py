@@ -16,7 +16,7 @@ from depmax import BAHSIC, FOHSIC, SampledRowsWarning, hsic
 from depmax.data.stream import some_rows
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
-from depmax.selection._search import hsic_selector, significance
+from depmax.selection._search import how_many, protection, selectors
 from depmax.selection._search.protection import LEVEL, Protection, ranked_pairs
 
 rng = np.random.default_rng(0)
@@ -163,30 +163,29 @@ def test_a_pair_that_adds_more_stays_before_a_weaker_column() -> None:
 
 
 def test_noise_leaves_first_then_what_does_less_than_a_pair_adds() -> None:
-    alone = np.zeros(14, dtype=bool)
-    alone[[0, 1]] = True
+    alone = np.array([0, 1])
     amounts = {(0,): 0.3, (1,): 0.02, (2, 3): 0.1, (4, 5): 0.01}
-    protection = Protection(
+    kept = Protection(
         alone, [(4, 5), (2, 3)], np.array([8, 9]), lambda *units: amounts.get(units, 0.0)
     )
-    assert protection.may_leave(range(14)) == [6, 7, 10, 11, 12, 13]  # the likely pair stays
-    assert protection.may_leave([0, 1, 2, 3, 4, 5, 8, 9]) == [8, 9]
-    assert protection.may_leave([0, 1, 2, 3, 4, 5]) == [1, 4, 5]  # less than the better pair adds
-    assert protection.may_leave([0, 2, 3, 5]) == [5]  # half a pair adds nothing
-    assert protection.may_leave([0, 2, 3]) == [0, 2, 3]  # HSIC decides
-    wide = Protection(np.ones(14, dtype=bool), [(2, 3)], np.empty(0), lambda *units: 0.3)
+    assert kept.may_leave(range(14)) == [6, 7, 10, 11, 12, 13]  # the likely pair stays
+    assert kept.may_leave([0, 1, 2, 3, 4, 5, 8, 9]) == [8, 9]
+    assert kept.may_leave([0, 1, 2, 3, 4, 5]) == [1, 4, 5]  # less than the better pair adds
+    assert kept.may_leave([0, 2, 3, 5]) == [5]  # half a pair adds nothing
+    assert kept.may_leave([0, 2, 3]) == [0, 2, 3]  # HSIC decides
+    wide = Protection(np.arange(14), [(2, 3)], np.empty(0), lambda *units: 0.3)
     assert wide.may_leave(range(14)) == list(range(14))
 
 
 def test_columns_are_screened_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    screening = hsic_selector.column_scores
+    screening = protection.column_hsic
 
     def counted(*args: object, **options: object) -> object:
         calls.append(args)
         return screening(*args, **options)
 
-    monkeypatch.setattr(hsic_selector, "column_scores", counted)
+    monkeypatch.setattr(protection, "column_hsic", counted)
     wide = np.column_stack([X, np.random.default_rng(5).normal(size=(120, 4))])
     assert BAHSIC(3).fit(wide, XOR).pvalues_adjusted_ is not None
     assert len(calls) == 1
@@ -229,8 +228,8 @@ def test_categories_enter_as_sets_of_indicators(rng: np.random.Generator) -> Non
 def test_many_rows_are_searched_in_blocks_unless_asked(
     selector: type[BAHSIC] | type[FOHSIC], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("depmax.selection._search.hsic_selector.WHOLE_ROWS", 100)
-    monkeypatch.setattr("depmax.selection._search.hsic_selector.BLOCK_ROWS", 40)
+    monkeypatch.setattr("depmax.selection._search.selectors.WHOLE_ROWS", 100)
+    monkeypatch.setattr("depmax.selection._search.selectors.BLOCK_ROWS", 40)
     assert len(X) > 100
     default, blocks = selector(2).fit(X, XOR), selector(2, block_size=40).fit(X, XOR)
     assert default.path_ == blocks.path_
@@ -277,11 +276,11 @@ def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
     learn, test = slice(0, 40), slice(40, 60)
     kernel = Gaussian(1.5)(inputs)
     about = outputs - outputs[learn].mean(axis=0)
-    weights = significance._ridge(
+    weights = how_many._ridge(
         kernel[learn, learn], kernel[learn, test], about[learn] @ about[learn].T
     )
     scores = []
-    for ratio in significance.RIDGES:
+    for ratio in how_many.RIDGES:
         penalty = ratio * np.trace(kernel[learn, learn]) / 40
         smoother = kernel[learn, learn] @ np.linalg.inv(kernel[learn, learn] + penalty * np.eye(40))
         left = about[learn] - smoother @ about[learn]
@@ -289,7 +288,7 @@ def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
     ridge = KernelRidge(alpha=min(scores)[1], kernel="precomputed")
     expected = ridge.fit(kernel[learn, learn], about[learn]).predict(kernel[test, learn])
     np.testing.assert_allclose(weights.T @ about[learn], expected, atol=1e-8)
-    own, cross = significance._centred(
+    own, cross = how_many._centred(
         outputs[learn] @ outputs[learn].T, outputs[learn] @ outputs[test].T
     )
     np.testing.assert_allclose(own, about[learn] @ about[learn].T, atol=1e-12)
@@ -471,7 +470,7 @@ def test_pairs_of_many_rows_are_found_in_bounded_memory() -> None:
 def test_of_very_many_rows_some_are_searched_and_it_says_so(
     selector: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hsic_selector, "MOST_ROWS", 80)
+    monkeypatch.setattr(selectors, "MOST_ROWS", 80)
     local = np.random.default_rng(1)
     table = local.normal(size=(200, 5))
     y = table[:, 3] ** 2 + 0.1 * local.normal(size=200)

@@ -9,11 +9,11 @@ from sklearn.linear_model import lars_path
 from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._lasso import column_kernels as _column_kernels
-from depmax.selection._lasso import column_tiles as _column_tiles
-from depmax.selection._lasso.column_kernels import column_kernels, factor_design, standardised
-from depmax.selection._lasso.column_tiles import TileDesign
+from depmax.selection._lasso import designs
+from depmax.selection._lasso.columns import column_kernels
+from depmax.selection._lasso.designs import TileDesign, factor_design
 from depmax.selection._lasso.nonnegative_path import nonnegative_path
+from depmax.selection._scores.outputs import standardized
 from tests.selection.lasso_oracles import explicit, gaussian_grams
 
 rng = np.random.default_rng(0)
@@ -84,7 +84,7 @@ def test_tiles_equal_explicit_matrices(size: int, rng: np.random.Generator) -> N
 def test_every_kernel_of_a_column(kernel: Kernel) -> None:
     """Policies are resolved for each column, and both forms agree."""
     grams = []
-    for column in standardised(X).T:
+    for column in standardized(X).T:
         resolved = kernel.resolve(column[:, np.newaxis])
         grams.append(np.asarray(resolved(column[:, np.newaxis])))
     slow = explicit(grams, target_gram(Y), WHOLE)
@@ -128,8 +128,8 @@ def test_chunks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     columns, target = column_kernels(X, {}, Gaussian(1.0)), read_target_sample(Y, "auto")
     blocks = np.split(np.arange(M), 5)
     tiles, factors = TileDesign(columns, target, blocks), factor_design(columns, target)
-    monkeypatch.setattr(_column_tiles, "CACHE", 400)
-    monkeypatch.setattr(_column_kernels, "CHUNK", 200)
+    monkeypatch.setattr(designs, "CACHE", 400)
+    monkeypatch.setattr(designs, "CHUNK", 200)
     for n_jobs in (None, 2):
         again = TileDesign(columns, target, blocks, n_jobs)
         np.testing.assert_allclose(again.products(ALL), tiles.products(ALL), atol=1e-13)
@@ -143,7 +143,7 @@ def test_columns_of_two_values_have_rank_one() -> None:
     columns = column_kernels(X[:, [5]], {}, Gaussian(1.0))
     design = factor_design(columns, read_target_sample(Y, "auto"))
     assert design is not None
-    assert design.n_rows == 1
+    assert len(design.factors[0]) == 1
 
 
 def test_a_kernel_that_is_none_is_refused() -> None:

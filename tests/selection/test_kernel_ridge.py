@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.selection._ridge.problem import AVERAGED, RidgeProblem
+from depmax.selection._kernel_ridge import AVERAGED, RidgeProblem
 
 M, D = 50, 5
 SET = np.array([0, 1, 3])
@@ -61,7 +61,7 @@ def test_leave_one_out_error_is_that_of_refits(penalty: float, count: int) -> No
 
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_every_penalty_has_its_own_error(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr("depmax.selection._ridge.problem.AT_ONCE", at_once)
+    monkeypatch.setattr("depmax.selection._kernel_ridge.AT_ONCE", at_once)
     rows = problem()
     for penalty, error in zip(rows.penalties, rows.regression(SET).left_out(), strict=True):
         assert problem(penalty).regression(SET).left_out() == pytest.approx([error], rel=1e-6)
@@ -122,8 +122,8 @@ def test_predictions_are_those_of_the_regression_on_all_rows() -> None:
 def test_blocks_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     rows = problem(n_landmarks=12)
     whole = rows.regression(SET)
-    monkeypatch.setattr("depmax.selection._ridge.problem.BLOCK", 13)
-    monkeypatch.setattr("depmax.selection._ridge.problem.KEPT", kept)
+    monkeypatch.setattr("depmax.selection._kernel_ridge.BLOCK", 13)
+    monkeypatch.setattr("depmax.selection._kernel_ridge.KEPT", kept)
     parts = rows.regression(SET)
     np.testing.assert_allclose(parts.left_out(), whole.left_out(), rtol=1e-8)
     np.testing.assert_allclose(parts.slopes(), whole.slopes(), rtol=1e-8)

@@ -10,10 +10,9 @@ from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax.data import read_target
 from depmax.data.stream import some_rows
 from depmax.kernels import Gaussian
-from depmax.selection._ridge.coordinates import coordinates
-from depmax.selection._ridge.problem import RidgeProblem
+from depmax.selection._kernel_ridge import RidgeProblem, coordinates
 from depmax.selection._scores.outputs import target_images
-from depmax.selection._search.units import columns_of_units, make_units
+from depmax.selection._search.units import make_units
 
 
 def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:
@@ -27,7 +26,7 @@ def test_small_problems_are_eliminated_as_by_brute_force() -> None:
     problem = RidgeProblem(units.X, target_images(read_target(y)))
 
     def columns(units_kept: list[int]) -> np.ndarray:
-        return columns_of_units(units.columns, units_kept)
+        return units.columns_of(units_kept)
 
     left, worst_first = list(range(6)), []
     while len(left) > 1:

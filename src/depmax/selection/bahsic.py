@@ -10,9 +10,9 @@ import numpy as np
 from depmax._parameters import one_of
 from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
-from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.protection import Protection
+from depmax.selection._search.protection import Observed, Protection
 from depmax.selection._search.search import Search, SearchResult
+from depmax.selection._search.selectors import HSICSelector
 
 
 class BAHSIC(HSICSelector):
@@ -152,10 +152,10 @@ class BAHSIC(HSICSelector):
         while len(candidates) > 1:
             value, left = search.without_each(candidates)
             path.append((search.n_inputs(search.columns(candidates)), value))
-            search.report(*path[-1])
+            self._report(*path[-1])
             scores[candidates] = left
             free = np.array(may_leave(candidates.tolist()))
-            count = min(search.n_decided(len(candidates)), len(candidates) - 1)
+            count = min(self._n_decided(len(candidates)), len(candidates) - 1)
             leaving = free[np.lexsort((-free, -scores[free]))[:count]]  # of equals, the later one
             scores[leaving] = value - scores[leaving]
             worst_first += leaving.tolist()

@@ -8,8 +8,9 @@ import numpy as np
 
 from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
-from depmax.selection._search.hsic_selector import HSICSelector, Observed
+from depmax.selection._search.protection import Observed
 from depmax.selection._search.search import Search, SearchResult
+from depmax.selection._search.selectors import HSICSelector
 
 
 class FOHSIC(HSICSelector):
@@ -113,7 +114,7 @@ class FOHSIC(HSICSelector):
             found = scores[tried] = search.with_each(chosen, tried)
             rest = tried[np.lexsort((tried, -found))].tolist()  # best first
             n_before = len(chosen)
-            while rest and len(chosen) < n_before + search.n_decided(len(tried)):
+            while rest and len(chosen) < n_before + self._n_decided(len(tried)):
                 if chosen and n_chosen + sizes[rest[0]] > n_requested:
                     break
                 n_chosen += sizes[rest[0]]
@@ -121,5 +122,5 @@ class FOHSIC(HSICSelector):
             if len(chosen) == n_before:  # the next best unit is too large
                 break
             path.append((n_chosen, search.value(chosen)))
-            search.report(*path[-1])
+            self._report(*path[-1])
         return SearchResult(np.array(chosen + rest), scores, tuple(path))

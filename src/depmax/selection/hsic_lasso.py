@@ -16,8 +16,8 @@ from depmax.data.table import require_equal_length
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
-from depmax.selection._lasso.column_tiles import TileDesign
+from depmax.selection._lasso.columns import SharedKernel, column_kernels
+from depmax.selection._lasso.designs import TileDesign, factor_design
 from depmax.selection._lasso.nonnegative_path import Design, LassoPath, nonnegative_path
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import DependenceSelector
@@ -171,8 +171,8 @@ class HSICLasso(DependenceSelector):
         self.alphas_ = np.array(path.penalties)
         return _ranking(design, path)
 
-    def _design(self, columns: ColumnKernels, target: Sample) -> Design:
-        blocks = self._blocks(columns.n_samples)
+    def _design(self, columns: list[SharedKernel], target: Sample) -> Design:
+        blocks = self._blocks(target.n_samples)
         if len(blocks) > 1:
             return TileDesign(columns, target, blocks, self.n_jobs)
         design = factor_design(columns, target, self.n_jobs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -11,8 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer, number, one_of
-from depmax._text import counted
-from depmax._threads import one_blas_thread
+from depmax._threads import map_threads
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples
@@ -20,22 +20,28 @@ from depmax.data.stream import some_rows
 from depmax.data.table import require_equal_length
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
-from depmax.selection._ridge.coordinates import all_columns, coordinates
-from depmax.selection._ridge.elimination import EXACT_FROM, Elimination, Watch
-from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
-from depmax.selection._scores.outputs import images_of, standardized, target_images
-from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
-from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, ranked_pairs
-from depmax.selection._search.search import SearchResult
-from depmax.selection._search.significance import (
-    first_sufficient,
-    split_rows,
-    units_of_rows,
+from depmax.selection._kernel_ridge import (
+    LANDMARKS,
+    Regression,
+    RidgeProblem,
+    all_columns,
+    coordinates,
 )
-from depmax.selection._search.units import Units, columns_of_units, make_units, n_leading
+from depmax.selection._scores.outputs import images_of, standardized, target_images
+from depmax.selection._search.how_many import first_sufficient, split_rows, units_of_rows
+from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
+from depmax.selection._search.search import SearchResult
+from depmax.selection._search.selectors import UnitSelector
+from depmax.selection._search.units import Units, make_units, n_leading
 from depmax.selection.ranking import Ranking
-from depmax.selection.selector import WeightedSelector
 
+#: From so many units on, one leaves at a time,
+EXACT_FROM = 24
+#: the best of so many whose loss costs least to first order, by the penalised error without each.
+CANDIDATES = 4
+
+#: Told of every set that is reached: its units, its regression and the leave-one-out errors.
+Watch = Callable[[Sequence[int], Regression, np.ndarray], None]
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 3
 #: and the rows that it needs and uses at most.
@@ -48,7 +54,7 @@ SECONDS_PER_VALUE = 2.5e-9
 SMALL = 500
 
 
-class KernelRidgeElimination(WeightedSelector):
+class KernelRidgeElimination(UnitSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
@@ -160,17 +166,13 @@ class KernelRidgeElimination(WeightedSelector):
     """
 
     path_quantity = "leave-one-out error (share of the variance)"
-    _decides_how_many = True
-    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "target_kernel": one_of("auto", "inputs"),
         "alpha": number(0, ends="()", also=["auto"]),
-        "step": STEP,
         "interactions": one_of("auto", None),
         "scale": FLAG,
         "n_landmarks": integer(2, also=["auto", None]),
         "subsample": integer(100, also=[None]),
-        "pvalues": FLAG,
     }
 
     def __init__(
@@ -217,15 +219,6 @@ class KernelRidgeElimination(WeightedSelector):
         rows: tuple[Any, Any] = inputs.some(self.subsample)
         return rows
 
-    def _is_unsupervised(self) -> bool:
-        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
-
-    def __sklearn_tags__(self) -> Any:
-        """Without a target where the columns themselves are predicted."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = not self._is_unsupervised()
-        return tags
-
     def _rank(
         self,
         X: Any,
@@ -261,31 +254,20 @@ class KernelRidgeElimination(WeightedSelector):
             SECONDS_PER_VALUE * n_values,
             "Merge rare classes, or pass a smaller subsample or n_landmarks.",
         )
-        side = read_target_sample(y, "auto", weight=weight)
-        has_pvalues = self.pvalues and weight is None and not unsupervised
+        target_of_y = read_target_sample(y, "auto", weight=weight)
+        every = np.arange(X.shape[0])
         observed = Observed(
-            X,
-            y,
-            "auto",
-            side,
-            categories,
-            self.n_jobs,
-            exchange,
-            self.missing,
-            with_effects=has_pvalues,
+            X, y, "auto", target_of_y, units, every, self.n_jobs, exchange, self.missing
         )
-        if weight is not None:
-            observed = observed.repeated(weight)
-        with one_blas_thread(self.n_jobs, always=len(problem.places) <= SMALL):
-            searched = self._search(problem, seen, observed, self._report)
-            n_sufficient = None
+
+        def order(observed: Observed) -> tuple[SearchResult, int | None]:
+            searched, n_units = self._search(problem, seen, observed, self._report), None
             if isinstance(self.n_features_to_select, str):
-                kept = self._sufficient(problem, seen, observed)
-                n_sufficient = units.n_inputs(searched.order[:kept])
-            self._describe(problem, seen, searched.order, n_sufficient)
-        self.pvalues_adjusted_ = observed.pvalues_adjusted if has_pvalues else None
-        self.effects_ = observed.effects if has_pvalues else None
-        return ranking_of(searched, units, X, side, self, n_sufficient)
+                n_units = self._sufficient(problem, seen, observed)
+            self._describe(problem, seen, searched.order, n_units)
+            return searched, n_units
+
+        return self._ranking(observed, order, small=len(problem.places) <= SMALL)
 
     def _problem(self, seen: Units, images: np.ndarray, weight: np.ndarray | None) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
@@ -303,24 +285,14 @@ class KernelRidgeElimination(WeightedSelector):
             return SearchResult(np.arange(len(uninformative)), np.zeros(len(uninformative)), ())
         significant = np.empty(0, dtype=np.intp)
         if self.interactions and len(candidates) > FAR_SIGHTED and not self._is_unsupervised():
-            significant = np.intersect1d(self._significant(units, observed), candidates)
-        search = Elimination(problem, units, self.step, self.n_jobs, watch)
+            # distances to the middle are coordinates of the regression already
+            pairs, pvalues = observed.pairs(by_distances=False)
+            significant = np.union1d(observed.units_alone(), pairs[pvalues < LEVEL][:PAIRS])
+            significant = np.intersect1d(significant, candidates)
+        search = Elimination(problem, units, self._n_decided, self.n_jobs, watch)
         searched = search.run(candidates.tolist(), significant.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
         return SearchResult(order, searched.scores, searched.path)
-
-    def _significant(self, units: Units, observed: Observed) -> np.ndarray:
-        """Units that depend on the target significantly, alone or in one of the best pairs."""
-        pairs, pvalues = ranked_pairs(
-            observed.X,
-            observed.y,
-            units.categories,
-            n_jobs=self.n_jobs,
-            exchange=observed.exchange,
-            by_distances=False,  # the coordinates of the regression see them
-        )
-        alone = np.flatnonzero(observed.pvalues_adjusted < LEVEL)
-        return units.unit_of_inputs()[np.union1d(alone, pairs[pvalues < LEVEL][:PAIRS])]
 
     def _sufficient(self, problem: RidgeProblem, units: Units, observed: Observed) -> int:
         """Smallest number of units that loses next to nothing on held-out rows."""
@@ -354,23 +326,18 @@ class KernelRidgeElimination(WeightedSelector):
         return sizes[first_sufficient(errors, np.concatenate(judged))]
 
     def _describe(
-        self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None
+        self, problem: RidgeProblem, units: Units, order: np.ndarray, n_units: int | None
     ) -> None:
         """Set the error and the penalty of the kept columns."""
-        count = self._n_requested(units.n_inputs(order)) or n_sufficient or 1
+        n_sufficient = units.n_inputs(order[:n_units]) if n_units else 1
+        count = self._n_requested(units.n_inputs(order)) or n_sufficient
         kept = order[: n_leading([len(units.members[unit]) for unit in order], count)]
-        errors = problem.regression(columns_of_units(units.columns, kept)).left_out()
+        errors = problem.regression(units.columns_of(kept)).left_out()
         self.error_ = float(errors.min())
         self.alpha_ = float(problem.penalties[errors.argmin()])
 
     def _report(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
-        if self.verbose:
-            name = type(self).__name__
-            print(
-                f"[{name}] {counted(len(active), 'column')}, leave-one-out error "
-                f"{errors.min():.6g}",
-                flush=True,
-            )
+        self._say(len(active), f"leave-one-out error {errors.min():.6g}")
 
 
 def _judge(
@@ -387,3 +354,117 @@ def _judge(
     """
     penalty = float(regression.problem.penalties[errors.argmin()])
     losses[frozenset(active)] = np.sum((truth - regression.predict(held_out, penalty)) ** 2, axis=1)
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitsInOrder:
+    """Units in the order of an elimination."""
+
+    order: list[int]  # from best to worst
+    scores: dict[int, float]  # what the loss of each cost
+    errors: dict[int, float]  # leave-one-out error of the sets reached, by their number of units
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """A search among the columns without which the target is predicted as well.
+
+    Two paths are compared. On the free one every unit may leave at any time. With many columns the
+    kernel is almost linear, so this path may lose units that matter in another way, or only
+    together. The other path begins with the units whose dependence is significant, alone or in a
+    pair. Which one is taken is decided by the leave-one-out errors of their sets of equal size.
+    """
+
+    problem: RidgeProblem
+    units: Units
+    n_decided: Callable[[int], int]  # how many units leave in a round, of so many
+    n_jobs: int | None
+    watch: Watch
+    reached: dict[frozenset[int], float] = field(default_factory=dict)  # sets and their errors
+
+    def run(self, units: Sequence[int], significant: Sequence[int]) -> SearchResult:
+        """Order the units from best to worst; some of them are significant."""
+        path = self._path(units)
+        if 0 < len(significant) < len(units):
+            path = self._better(path, self._path(significant))
+        scores = np.zeros(len(self.units.columns))
+        scores[list(path.scores)] = list(path.scores.values())
+        errors = [
+            (self.units.n_inputs(path.order[:count]), error)
+            for count, error in sorted(path.errors.items(), reverse=True)
+        ]
+        return SearchResult(np.array(path.order), scores, tuple(errors))
+
+    def _better(self, free: UnitsInOrder, first: UnitsInOrder) -> UnitsInOrder:
+        """The free path, or the one on which significant units leave last."""
+        sizes = range(1, min(len(first.order), EXACT_FROM) + 1)
+        if sum(first.errors[n] for n in sizes) >= sum(free.errors[n] for n in sizes):
+            return free
+        order = [*first.order, *_without(free.order, first.order)]
+        errors = dict(first.errors)
+        for count in (count for count in free.errors if count > len(first.order)):
+            error = self.reached.get(frozenset(order[:count]))
+            if error is None and count <= EXACT_FROM:  # of larger sets, those that were reached
+                error = self._reach(order[:count])[1]
+            if error is not None:
+                errors[count] = error
+        return UnitsInOrder(order, free.scores | first.scores, errors)
+
+    def _path(self, units: Sequence[int]) -> UnitsInOrder:
+        active = list(units)
+        worst_first: list[int] = []
+        scores: dict[int, float] = {}
+        errors: dict[int, float] = {}
+        while len(active) > 1:
+            regression, errors[len(active)] = self._reach(active)
+            slopes = self._slopes(active, regression)
+            if len(active) > EXACT_FROM:
+                leaving = self._by_slopes(slopes)
+            else:
+                leaving = [self._by_error(active, slopes, regression.penalised_error())]
+            scores.update((unit, cost) for cost, unit in leaving)
+            worst_first += [unit for _, unit in leaving]
+            active = _without(active, worst_first)
+        regression, errors[1] = self._reach(active)
+        scores[active[0]] = 1.0 - regression.penalised_error()
+        return UnitsInOrder([*active, *worst_first[::-1]], scores, errors)
+
+    def _reach(self, active: Sequence[int]) -> tuple[Regression, float]:
+        """The regression of a set on a path, and its leave-one-out error."""
+        regression = self.problem.regression(self.units.columns_of(active))
+        errors = regression.left_out()
+        self.watch(active, regression, errors)
+        self.reached[frozenset(active)] = float(errors.min())
+        return regression, float(errors.min())
+
+    def _slopes(self, active: list[int], regression: Regression) -> list[tuple[float, int]]:
+        """What the loss of each unit costs to first order, and the unit, the least cost first."""
+        widths = np.array([len(self.units.columns[unit]) for unit in active], dtype=np.intp)
+        slopes = np.add.reduceat(regression.slopes(), np.cumsum(widths) - widths)
+        costs = zip(slopes.tolist(), active, strict=True)
+        return sorted(costs, key=lambda at: (at[0], -at[1]))  # among equals the later column
+
+    def _by_slopes(self, slopes: list[tuple[float, int]]) -> list[tuple[float, int]]:
+        """Costs and units that leave in a round, the worst first."""
+        return slopes[: min(self.n_decided(len(slopes)), len(slopes) - EXACT_FROM)]
+
+    def _by_error(
+        self, active: list[int], slopes: list[tuple[float, int]], error: float
+    ) -> tuple[float, int]:
+        """What the loss of the unit costs that leaves, and the unit."""
+        candidates = [unit for _, unit in slopes[:CANDIDATES]]
+        sets = [_without(active, [unit]) for unit in candidates]
+        errors = map_threads(self._error, sets, self.n_jobs)
+        least, _, unit = min((e, -u, u) for e, u in zip(errors, candidates, strict=True))
+        return least - error, unit
+
+    def _error(self, units: Sequence[int]) -> float:
+        return self.problem.penalised_error(self.units.columns_of(units))
+
+
+def _without(units: Sequence[int], others: Sequence[int]) -> list[int]:
+    gone = set(others)
+    return [unit for unit in units if unit not in gone]

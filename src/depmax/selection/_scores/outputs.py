@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from depmax.data import Target
-from depmax.data.table import constant_columns
 from depmax.data.target import Indicators
 
 
@@ -34,19 +33,26 @@ def one_dimensional(target: Target) -> np.ndarray:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
+#: A column whose standard deviation is below so many roundings of its largest value is constant.
+NOISE = 16
+
+
 def standardized(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Columns with mean 0 and variance 1, constant ones 0; a row counts by its weight.
 
     Examples
     --------
-    >>> standardized(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    array([[-1.,  0.],
-           [ 1.,  0.]])
+    >>> standardized(np.array([[1.0, 5.0, 1e300], [3.0, 5.0, -1e300]]))
+    array([[-1.,  0.,  1.],
+           [ 1.,  0., -1.]])
     """
-    centred = values - np.average(np.asarray(values, dtype=np.float64), axis=0, weights=weight)
-    spread = np.sqrt(np.average(centred**2, axis=0, weights=weight))
-    spread[constant_columns(values)] = np.inf
-    return centred / spread
+    result = np.array(values, dtype=np.float64)
+    digits = np.finfo(values.dtype if values.dtype.kind == "f" else np.float64).eps
+    largest = np.abs(result).max(axis=0)
+    result /= np.where(largest > 0.0, largest, 1.0)  # so that no square overflows
+    result -= np.average(result, axis=0, weights=weight)
+    spread = np.sqrt(np.average(result**2, axis=0, weights=weight))
+    return result / np.where(spread <= NOISE * digits, np.inf, spread)
 
 
 def target_images(target: Target, weight: np.ndarray | None = None) -> np.ndarray:

@@ -9,28 +9,29 @@ significantly are looked for beforehand, each on its own terms (:func:`depmax.sc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
+from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax.data import read_target
-from depmax.data.columns import Categories
-from depmax.data.sample import Sample
+from depmax.data.columns import Categories, Missing
+from depmax.data.sample import Sample, read_target_sample
 from depmax.data.stream import some_rows
 from depmax.data.table import Table, has_missing
+from depmax.data.weights import repeated_rows
 from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
+from depmax.selection._scores.kernel import column_hsic, weighted_hsic
+from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
-from depmax.selection._search.significance import RIDGES
-
-if TYPE_CHECKING:
-    from depmax.selection._search.hsic_selector import Observed
+from depmax.selection._search.units import Units
 
 #: Adjusted p-value below which a column depends on the target, or a pair of columns interacts.
 LEVEL = 0.05
@@ -51,6 +52,89 @@ TARGET_TOL = 1e-3
 
 
 @dataclass(frozen=True)
+class Observed:
+    """What may be looked at besides the criterion of a search: columns and target of its rows."""
+
+    X: Any  # input columns, categorical ones as codes
+    y: Any  # one entry per row
+    target_kernel: Any  # of y
+    target: Sample
+    units: Units
+    rows: np.ndarray  # which rows of the search these are
+    n_jobs: int | None
+    exchange: Exchange | None = None  # of rows that are not independent
+    missing: Missing = "refuse"  # what missing cells say
+    with_effects: bool = False  # whether effects of columns are wanted beside p-values
+
+    def take(self, rows: np.ndarray) -> Observed:
+        """Some of the rows."""
+        return replace(
+            self,
+            X=self.X[rows],
+            y=None if self.y is None else _safe_indexing(self.y, rows),
+            target=self.target.take(rows),
+            exchange=None if self.exchange is None else self.exchange.take(rows),
+            with_effects=False,
+            rows=np.arange(self.X.shape[0])[rows]
+            if isinstance(self.rows, slice)
+            else self.rows[rows],
+        )
+
+    def repeated(self) -> Observed:
+        """Each row as often as its weight says if all weights are whole numbers, else once.
+
+        BAHSIC uses these to decide which columns and pairs to protect, and for nothing else.
+        """
+        assert self.target.weight is not None
+        part = self.take(repeated_rows(self.target.weight))
+        return replace(part, target=read_target_sample(part.y, self.target_kernel))
+
+    @cached_property
+    def alone(self) -> tuple[np.ndarray, ...]:
+        """Score, p-value and, if wanted, effect of every column alone, in one visit of each."""
+        return column_hsic(
+            self.X,
+            self.target,
+            categories=self.units.categories,
+            groups=self.exchange,
+            n_jobs=self.n_jobs,
+            missing=self.missing,
+            with_effects=self.with_effects,
+        )
+
+    def weighted_alone(self) -> np.ndarray:
+        """Score of every column alone where rows stand for several each."""
+        return weighted_hsic(
+            self.X, self.target, categories=self.units.categories, n_jobs=self.n_jobs
+        )
+
+    @cached_property
+    def pvalues_adjusted(self) -> np.ndarray:
+        """Screening of every column alone, made once; a false discovery rate over all columns."""
+        try:
+            return false_discovery_control(self.alone[1])
+        except TooFewWays:  # a part of the rows that shows nothing by itself
+            return np.ones(self.X.shape[1])
+
+    def units_alone(self) -> np.ndarray:
+        """Units with a column that depends on the target significantly."""
+        return np.unique(self.units.unit_of_inputs()[self.pvalues_adjusted < LEVEL])
+
+    def pairs(self, *, by_distances: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """The best pairs of units, as far as columns interact, and their adjusted p-values."""
+        found, pvalues = ranked_pairs(
+            self.X,
+            self.y,
+            self.units.categories,
+            self.target_kernel,
+            self.n_jobs,
+            self.exchange,
+            by_distances=by_distances,
+        )
+        return self.units.unit_of_inputs()[found], pvalues
+
+
+@dataclass(frozen=True)
 class Protection:
     """Units that stay while others may leave.
 
@@ -58,7 +142,7 @@ class Protection:
     decides: a pair stays as long as there is a unit that alone does less than the pair adds.
     """
 
-    alone: np.ndarray  # whether a unit has a significant dependence of its own
+    alone: np.ndarray  # units with a significant dependence of their own
     pairs: Sequence[tuple[int, int]]  # units that interact
     likely: np.ndarray  # units of the best pair that is not significant: the last of the noise
     amount: Callable[..., float]  # how much one unit or two do
@@ -66,30 +150,20 @@ class Protection:
     @classmethod
     def of(cls, search: Search, candidates: np.ndarray, observed: Observed) -> Protection:
         """Look for columns, for pairs, and for pairs in what a few of these leave of the target."""
-        owners = search.units.unit_of_inputs()
 
-        def among(found: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-            pairs = owners[found[0]]
+        def among(pairs: np.ndarray, pvalues: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             kept = np.isin(pairs, candidates).all(axis=1)
-            return pairs[kept], found[1][kept]
+            return pairs[kept], pvalues[kept]
 
-        alone = np.zeros(len(search.units.columns), dtype=bool)
-        alone[owners[observed.pvalues_adjusted < LEVEL]] = True
-        pairs, pvalues = among(
-            ranked_pairs(
-                observed.X,
-                observed.y,
-                observed.categories,
-                observed.target_kernel,
-                observed.n_jobs,
-                observed.exchange,
-            )
-        )
-        seen = np.union1d(np.flatnonzero(alone), pairs[pvalues < LEVEL])
+        alone = observed.units_alone()
+        pairs, pvalues = among(*observed.pairs())
+        seen = np.union1d(alone, pairs[pvalues < LEVEL])
         if 0 < len(seen) <= FAR_SIGHTED < len(candidates):
-            more, of_more = among(_pairs_in_the_rest(search, search.columns(seen), observed))
-            pairs, pvalues = np.concatenate([pairs, more]), np.concatenate([pvalues, of_more])
-            seen = np.union1d(seen, more[of_more < LEVEL])
+            rest = _rest(search, search.columns(seen), observed)
+            if rest is not None:
+                more, of_more = among(*rest.pairs())
+                pairs, pvalues = np.concatenate([pairs, more]), np.concatenate([pvalues, of_more])
+                seen = np.union1d(seen, more[of_more < LEVEL])
         unseen = ~np.isin(pairs, seen).any(axis=1) & (pvalues < LIKELY)
         likely = pairs[np.argmin(np.where(unseen, pvalues, np.inf))] if unseen.any() else seen[:0]
         order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(pvalues < LEVEL)]
@@ -100,7 +174,7 @@ class Protection:
         present = {*active}
         whole = [pair for pair in self.pairs if {*pair} <= present]
         paired = {unit for pair in whole for unit in pair}
-        noise = [unit for unit in active if unit not in paired and not self.alone[unit]]
+        noise = [unit for unit in active if unit not in paired and unit not in self.alone]
         if noise:
             return [unit for unit in noise if unit not in self.likely] or noise
         added = {pair: self._added(pair) for pair in whole}
@@ -208,17 +282,11 @@ def _distances(X: np.ndarray, categories: Categories) -> tuple[Table, np.ndarray
     return Table(np.abs(X[:, columns] - middle[columns])), columns
 
 
-def _pairs_in_the_rest(
-    search: Search, columns: np.ndarray, observed: Observed
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best pairs in what some columns leave of the target, and their adjusted p-values."""
-    some = some_rows(observed.X.shape[0], LEFT_ROWS)
-    part = observed.take(some)
-    rows = some if observed.rows is None else observed.rows[some]
-    left = what_is_left(search, columns, rows, part.target)
-    if not len(left.T):
-        return np.empty((0, 2), dtype=np.intp), np.empty(0)
-    return ranked_pairs(part.X, left, part.categories, "linear", part.n_jobs, part.exchange)
+def _rest(search: Search, columns: np.ndarray, observed: Observed) -> Observed | None:
+    """What some columns leave of the target, in some rows; None if that is nothing."""
+    part = observed.take(some_rows(observed.X.shape[0], LEFT_ROWS))
+    left = what_is_left(search, columns, part.rows, part.target)
+    return replace(part, y=left, target_kernel="linear") if len(left.T) else None
 
 
 def what_is_left(

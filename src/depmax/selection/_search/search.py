@@ -19,7 +19,7 @@ from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._search.changes import changes
 from depmax.selection._search.data import KEPT, Change, Outcome, SearchData
-from depmax.selection._search.units import Units, columns_of_units
+from depmax.selection._search.units import Units
 
 Result = TypeVar("Result")
 
@@ -58,9 +58,7 @@ class Search:
     blocks: Sequence[Any]  # row numbers of every block; of a single one slice(None)
     unbiased: bool
     dtype: np.dtype[Any]
-    step: float
     n_jobs: int | None
-    report: Callable[[int, float], None]
 
     # --- one set of columns
 
@@ -93,7 +91,7 @@ class Search:
 
     def columns(self, units: Numbers) -> np.ndarray:
         """All columns of some units."""
-        return columns_of_units(self.units.columns, units)
+        return self.units.columns_of(units)
 
     def try_kernel(self, columns: np.ndarray) -> None:
         """Compare a few rows over these columns, so that what does not work fails at once."""
@@ -139,10 +137,6 @@ class Search:
         """Dependence of a set of units with each of some others."""
         columns = [self.units.columns[unit] for unit in others]
         return self._outcome(Change(self.columns(units), columns, joins=True)).scores
-
-    def n_decided(self, remaining: int) -> int:
-        """How many units one round decides: a share of those left, or a fixed number."""
-        return max(1, int(self.step * remaining)) if self.step < 1 else int(self.step)
 
     def _outcome(self, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
@@ -203,7 +197,7 @@ class Search:
         Several blocks are made of some ``columns`` only.
         """
         if len(self.blocks) == 1:
-            return [work(self._whole)]
+            return [work(self._kept[0])]
 
         def visit(place: int) -> Result:
             data = self._kept[place] if self._kept else self._data(self.blocks[place], columns)
@@ -216,13 +210,11 @@ class Search:
         return map_threads(visit, range(len(self.blocks)), self.n_jobs)
 
     @cached_property
-    def _whole(self) -> SearchData:
-        common = self.unbiased, self.dtype, self.n_jobs
-        return SearchData.of(self.X, self.target, *common, self.units.cells)
-
-    @cached_property
     def _kept(self) -> list[SearchData]:
-        """All blocks with all columns, while these are few."""
+        """The whole, or all blocks with all columns while these are few."""
+        if len(self.blocks) == 1:
+            common = self.unbiased, self.dtype, self.n_jobs
+            return [SearchData.of(self.X, self.target, *common, self.units.cells)]
         if np.prod(self.X.shape) > KEPT:
             return []
         return [self._data(rows, None) for rows in self.blocks]

@@ -39,6 +39,10 @@ class Units:
             result[members] = unit
         return result
 
+    def columns_of(self, units: Sequence[int] | np.ndarray) -> np.ndarray:
+        """All columns of X that some units have."""
+        return np.concatenate([np.empty(0, dtype=np.intp), *(self.columns[u] for u in units)])
+
     def n_inputs(self, units: Sequence[int] | np.ndarray) -> int:
         """How many input columns some units have."""
         return sum(len(self.members[unit]) for unit in units)
@@ -157,12 +161,3 @@ def _expand(
         places.append(np.arange(start, start + values.shape[1]))
         start += values.shape[1]
     return np.hstack(blocks), places
-
-
-def columns_of_units(
-    columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray
-) -> np.ndarray:
-    """All columns of some units."""
-    if not len(units):
-        return np.empty(0, dtype=np.intp)
-    return np.concatenate([columns[unit] for unit in units])

@@ -12,6 +12,7 @@ itself would not work: a weaker unit may add information and yet lower a normali
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +23,10 @@ from depmax.dependence.exchange import Exchange
 from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
 from depmax.selection._search.search import Search
-from depmax.selection._search.units import Units
 
 if TYPE_CHECKING:
-    from depmax.selection._search.hsic_selector import HSICSelector, Observed
+    from depmax.selection._search.protection import Observed
+    from depmax.selection._search.selectors import HSICSelector
 
 LEVEL = 0.05
 #: Sets of every size up to this are compared, and as many larger ones.
@@ -36,11 +37,9 @@ ROWS = 1000
 RIDGES = np.logspace(-4, 3, 15)
 
 
-def significant_units(
-    selector: HSICSelector, units: Units, recipe: Kernel, observed: Observed
-) -> int:
+def n_predictive(selector: HSICSelector, recipe: Kernel, observed: Observed) -> int:
     """Number of leading units beyond which held-out predictions get no better."""
-    target = observed.target
+    target, units = observed.target, observed.units
     m = target.n_samples
     if m < 16:
         raise ValueError(
@@ -54,7 +53,9 @@ def significant_units(
     for rows, others in ((first, second), (second, first)):
         search = selector._search_on(rows, units, target, recipe)
         # everything that decides the order is read off these rows
-        order = selector._decide(search, observed.take(rows)).order
+        order = selector._decide(
+            search, replace(observed.take(rows), rows=np.arange(len(rows)))
+        ).order
         sets = [search.columns(order[:size]) for size in sizes]
         learnt = rows[:ROWS]
         of_learnt = of_rows[learnt]

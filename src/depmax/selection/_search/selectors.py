@@ -1,13 +1,12 @@
-"""What BAHSIC and FOHSIC share: the target, blocks of rows, units, and the search's outcome."""
+"""What searches over units of columns share, and what BAHSIC and FOHSIC do: rows and blocks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._parameters import FLAG, Rule, integer, is_number, one_of
@@ -18,16 +17,14 @@ from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
 from depmax.data.stream import SampledRowsWarning, some_rows
 from depmax.data.table import constant_columns, has_missing, require_equal_length
-from depmax.data.weights import repeated_rows
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.selection._scores.kernel import column_hsic as column_scores
-from depmax.selection._scores.kernel import weighted_hsic
 from depmax.selection._search.changes import column_shares, has_fast_form
+from depmax.selection._search.how_many import n_predictive
+from depmax.selection._search.protection import Observed
 from depmax.selection._search.search import Search, SearchResult
-from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.ranking import Ranking
 from depmax.selection.selector import WeightedSelector
@@ -48,125 +45,102 @@ STEP = Rule(
 )
 
 
-@dataclass(frozen=True)
-class Observed:
-    """What a search may look at besides HSIC: the columns and the target of its rows."""
+class UnitSelector(WeightedSelector):
+    """Base of the searches over units of columns; a subclass implements ``_rank``."""
 
-    X: Any  # input columns, categorical ones as codes
-    y: Any  # one entry per row
-    target_kernel: Any  # of y
-    target: Sample
-    categories: Categories
-    n_jobs: int | None
-    exchange: Exchange | None = None  # of rows that are not independent
-    missing: Missing = "refuse"  # what missing cells say
-    with_effects: bool = False  # whether effects of columns are wanted beside p-values
-    rows: np.ndarray | None = None  # which rows of the search these are; None: all, in order
-
-    def take(self, rows: np.ndarray) -> Observed:
-        """Some of the rows."""
-        y = None if self.y is None else _safe_indexing(self.y, rows)
-        exchange = None if self.exchange is None else self.exchange.take(rows)
-        target = self.target.take(rows)
-        return replace(
-            self,
-            X=self.X[rows],
-            y=y,
-            target=target,
-            exchange=exchange,
-            with_effects=False,
-            rows=None,
-        )
-
-    def repeated(self, weight: np.ndarray) -> Observed:
-        """Each row as often as its weight says if all weights are whole numbers, else once.
-
-        BAHSIC uses these to decide which columns and pairs to protect, and for nothing else.
-        """
-        rows = repeated_rows(weight)
-        if self.y is None:
-            return replace(
-                self, X=self.X[rows], target=replace(self.target.take(rows), weight=None)
-            )
-        y = _safe_indexing(self.y, rows)
-        target = read_target_sample(y, self.target_kernel)
-        return replace(self, X=self.X[rows], y=y, target=target, rows=rows)
-
-    @cached_property
-    def _screened(self) -> tuple[np.ndarray, ...]:
-        """Score, p-value and, if wanted, effect of every column alone, in one visit of each."""
-        return column_scores(
-            self.X,
-            self.target,
-            categories=self.categories,
-            groups=self.exchange,
-            n_jobs=self.n_jobs,
-            missing=self.missing,
-            with_effects=self.with_effects,
-        )
-
-    @cached_property
-    def pvalues_adjusted(self) -> np.ndarray:
-        """Screening of every column alone, made once; a false discovery rate over all columns."""
-        try:
-            return false_discovery_control(self._screened[1])
-        except TooFewWays:  # a part of the rows that shows nothing by itself
-            return np.ones(self.X.shape[1])
-
-    @property
-    def effects(self) -> np.ndarray:
-        """Normalised HSIC of every column alone, and the ends of its interval."""
-        return self._screened[2]
-
-
-class HSICSelector(WeightedSelector):
-    """Base of the greedy searches; a subclass implements ``_search``."""
-
-    kernel: Any
     target_kernel: Any
-    unbiased: bool
     step: float
     column_groups: Any
-    block_size: int | str | None
-    precision: str
     missing: Missing
     pvalues: bool
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
-    _sparse_remedy = 'use kernel="linear", with which X stays sparse'
     _streams: ClassVar[bool] = True
-    _declared: ClassVar = {
-        "step": STEP,
-        "precision": one_of("auto", "single", "double"),
-        "block_size": integer(MINIMUM[True], also=["auto", None]),
-        "pvalues": FLAG,
-    }
-
-    @property
-    def _accepts_sparse(self) -> bool:  # type: ignore[override]  # depends on parameters here
-        """Sparse columns are kept sparse where every column has its own share."""
-        try:
-            return as_kernel(self.kernel).capabilities.is_linear
-        except (TypeError, ValueError):  # fit is where a wrong kernel is refused
-            return False
+    _declared: ClassVar = {"step": STEP, "pvalues": FLAG}
 
     def __sklearn_tags__(self) -> Any:
         """Without a target where the inputs themselves are the target."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not self._is_unsupervised()
-        try:
-            tags.input_tags.allow_nan &= as_kernel(self.kernel).capabilities.embeds_missing
-        except (TypeError, ValueError):  # fit is where a wrong kernel is refused
-            tags.input_tags.allow_nan = False
         return tags
 
-    def _require_missing(self, rows: np.ndarray) -> None:
-        """Refuse missing cells by name if the kernel cannot use them."""
-        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
-        names = getattr(self, "feature_names_in_", None)
-        where = f"column {column if names is None else repr(names[column])}"
-        require_embedding(self._recipe(), type(self).__name__, where)
+    def _is_unsupervised(self) -> bool:
+        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
+
+    def _n_decided(self, remaining: int) -> int:
+        """How many units one round decides: a share of those left, or a fixed number."""
+        return max(1, int(self.step * remaining)) if self.step < 1 else int(self.step)
+
+    def _say(self, count: int, what: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {counted(count, 'column')}, {what}", flush=True)
+
+    def _ranking(
+        self,
+        observed: Observed,
+        order: Callable[[Observed], tuple[SearchResult, int | None]],
+        *,
+        small: bool = False,
+    ) -> Ranking:
+        """Ranking of input columns from an order of units, and how many "auto" keeps.
+
+        In a group of columns the most dependent are first. With ``small`` matrices BLAS has one
+        thread.
+        """
+        units, weight = observed.units, observed.target.weight
+        has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
+        observed = replace(observed, with_effects=has_pvalues)
+        supervised = weight is not None and not self._is_unsupervised()
+        seen = observed.repeated() if supervised else observed
+        with one_blas_thread(self.n_jobs, always=small):
+            result, n_units = order(seen)
+        self.pvalues_adjusted_ = seen.pvalues_adjusted if has_pvalues else None
+        self.effects_ = seen.alone[2] if has_pvalues else None
+        groups = [units.members[unit] for unit in result.order]
+        if len(groups) < len(units.unit_of_inputs()):
+            each = observed.alone[0] if weight is None else observed.weighted_alone()
+            each = np.where(constant_columns(observed.X, self.missing), -np.inf, each)
+            groups = [group[np.argsort(-each[group], kind="stable")] for group in groups]
+        return Ranking(
+            np.concatenate(groups),
+            result.scores[units.unit_of_inputs()],
+            result.path,
+            None if n_units is None else units.n_inputs(result.order[:n_units]),
+            np.array([len(group) for group in groups]),
+        )
+
+
+class HSICSelector(UnitSelector):
+    """Base of the greedy searches under HSIC; a subclass implements ``_search``."""
+
+    kernel: Any
+    unbiased: bool
+    block_size: int | str | None
+    precision: str
+    _sparse_remedy = 'use kernel="linear", with which X stays sparse'
+    _declared: ClassVar = {
+        "precision": one_of("auto", "single", "double"),
+        "block_size": integer(MINIMUM[True], also=["auto", None]),
+    }
+
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]  # depends on parameters here
+        """Sparse columns are kept sparse where every column has its own share."""
+        return self._can("is_linear")
+
+    def __sklearn_tags__(self) -> Any:
+        """With missing cells where the kernel has a meaning for them."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan &= self._can("embeds_missing")
+        return tags
+
+    def _can(self, ability: str) -> bool:
+        """Whether the kernel declares an ability; fit is where a wrong kernel is refused."""
+        try:
+            return bool(getattr(as_kernel(self.kernel).capabilities, ability))
+        except (TypeError, ValueError):
+            return False
 
     def _some_rows(self, inputs: Any, target: Any) -> tuple[Any, Any]:
         """Rows whose blocks are searched, drawn with a fixed seed; their cells fit in memory."""
@@ -180,9 +154,6 @@ class HSICSelector(WeightedSelector):
             )
         rows: tuple[Any, Any] = inputs.some(most)
         return rows
-
-    def _is_unsupervised(self) -> bool:
-        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
 
     def _compared_by(self) -> Kernel | None:
         """The kernel of the search, on all columns."""
@@ -198,14 +169,16 @@ class HSICSelector(WeightedSelector):
     ) -> Ranking:
         recipe = self._recipe()
         if has_missing(X):
-            self._require_missing(X)
+            column = int(np.flatnonzero(np.isnan(X).any(axis=0))[0])
+            names = getattr(self, "feature_names_in_", None)
+            where = f"column {column if names is None else repr(names[column])}"
+            require_embedding(recipe, type(self).__name__, where)
         target = None
         if not self._is_unsupervised():
             target = read_target_sample(y, self.target_kernel, weight=weight)
             require_equal_length(X.shape[0], target.n_samples)
-        exchange = None if groups is None else as_exchange(groups)
-        if exchange is not None:  # refuses what cannot be, at once
-            plan_of(exchange, X.shape[0], X if target is None else target.rows, X)
+        exchange = as_exchange(groups)
+        plan_of(exchange, X.shape[0], X if target is None else target.rows, X)  # refuses at once
         if isinstance(self.block_size, str) and not recipe.capabilities.is_linear:
             rows = self._rows_to_search(X.shape[0], exchange)
             if rows is not None:
@@ -222,33 +195,21 @@ class HSICSelector(WeightedSelector):
         require_samples(target.total, unbiased=True)
         search = self._search_on(np.arange(X.shape[0]), units, target, recipe)
         self._require_any_columns(search)
-        has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
+        self.target_kernel_ = target.kernel
         target_kernel = self.target_kernel
         if target.precomputed:  # row numbers can be split; a matrix would also lose columns
             y, target_kernel = target.rows, target.kernel
-        observed = Observed(
-            X,
-            y,
-            target_kernel,
-            target,
-            categories,
-            self.n_jobs,
-            exchange,
-            self.missing,
-            with_effects=has_pvalues,
-        )
-        if weight is not None:
-            observed = observed.repeated(weight)
-        with one_blas_thread(self.n_jobs):
+
+        def order(observed: Observed) -> tuple[SearchResult, int | None]:
             result = self._decide(search, observed)
-        self.target_kernel_ = target.kernel
-        self.pvalues_adjusted_ = observed.pvalues_adjusted if has_pvalues else None
-        self.effects_ = observed.effects if has_pvalues else None
-        n_significant = None
-        if isinstance(self.n_features_to_select, str):
-            kept = significant_units(self, units, recipe, observed)
-            n_significant = units.n_inputs(result.order[:kept])
-        return ranking_of(result, units, X, target, self, n_significant)
+            decides = isinstance(self.n_features_to_select, str)
+            return result, n_predictive(self, recipe, observed) if decides else None
+
+        every = np.arange(X.shape[0])
+        observed = Observed(
+            X, y, target_kernel, target, units, every, self.n_jobs, exchange, self.missing
+        )
+        return self._ranking(observed, order)
 
     def _rows_to_search(self, n_rows: int, exchange: Any) -> np.ndarray | None:
         """Some of very many rows, whole groups of them, drawn with a fixed seed; None: all."""
@@ -291,9 +252,7 @@ class HSICSelector(WeightedSelector):
             blocks,
             self.unbiased,
             np.dtype(np.float32 if single else np.float64),
-            self.step,
             self.n_jobs,
-            self._report,
         )
 
     def _decide(self, search: Search, observed: Observed) -> SearchResult:
@@ -311,6 +270,9 @@ class HSICSelector(WeightedSelector):
     def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
         """The rule of the method: order the candidates, which are units of ``search``."""
         raise NotImplementedError
+
+    def _report(self, count: int, value: float) -> None:
+        self._say(count, f"HSIC = {value:.6g}")
 
     def _recipe(self) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -350,13 +312,6 @@ class HSICSelector(WeightedSelector):
                 "single column, also works."
             ) from error
 
-    def _report(self, count: int, value: float) -> None:
-        if self.verbose:
-            print(
-                f"[{type(self).__name__}] {counted(count, 'column')}, HSIC = {value:.6g}",
-                flush=True,
-            )
-
 
 def _by_shares(search: Search) -> SearchResult:
     """With a kernel that adds over columns the best set of any size is known at once."""
@@ -367,34 +322,3 @@ def _by_shares(search: Search) -> SearchResult:
     totals, sizes = np.cumsum(scores[order]), np.cumsum([len(units.members[u]) for u in order])
     path = tuple((int(size), float(total)) for size, total in zip(sizes, totals, strict=True))
     return SearchResult(order, scores, path[::-1])
-
-
-def ranking_of(
-    result: SearchResult,
-    units: Units,
-    X: Any,
-    target: Sample,
-    selector: Any,
-    n_significant: int | None,
-) -> Ranking:
-    """Ranking of input columns from an order of units; in a group the most dependent first."""
-    groups = [units.members[unit] for unit in result.order]
-    if len(groups) < X.shape[1]:
-        alone = _each_alone(X, target, units.categories, selector.missing, selector.n_jobs)
-        groups = [group[np.argsort(-alone[group], kind="stable")] for group in groups]
-    scores = np.empty(X.shape[1])
-    for unit, members in enumerate(units.members):
-        scores[members] = result.scores[unit]
-    sizes = np.array([len(group) for group in groups])
-    return Ranking(np.concatenate(groups), scores, result.path, n_significant, sizes)
-
-
-def _each_alone(
-    X: Any, target: Sample, categories: Categories, missing: Missing, n_jobs: int | None
-) -> np.ndarray:
-    """Dependence of every column alone, constant columns last."""
-    if target.weight is None:
-        found = column_scores(X, target, categories=categories, missing=missing, n_jobs=n_jobs)[0]
-    else:
-        found = weighted_hsic(X, target, categories=categories, n_jobs=n_jobs)
-    return np.where(constant_columns(X, missing), -np.inf, found)

@@ -1,1 +1,0 @@
-"""Kernel ridge regression on landmark rows, and elimination of columns under it."""
