@@ -33,7 +33,7 @@ from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
 from depmax.selection._search.search import SearchResult
 from depmax.selection._search.selectors import UnitSelector
 from depmax.selection._search.units import Units, make_units, n_leading
-from depmax.selection.ranking import Ranking
+from depmax.selection.selector import Ranking
 
 #: From so many units on, one leaves at a time,
 EXACT_FROM = 24

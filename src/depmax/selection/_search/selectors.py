@@ -26,8 +26,7 @@ from depmax.selection._search.how_many import n_predictive
 from depmax.selection._search.protection import Observed
 from depmax.selection._search.search import Search, SearchResult
 from depmax.selection._search.units import Units, make_units
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import WeightedSelector
+from depmax.selection.selector import Ranking, WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -99,8 +98,8 @@ class UnitSelector(WeightedSelector):
         self.effects_ = seen.alone[2] if has_pvalues else None
         groups = [units.members[unit] for unit in result.order]
         if len(groups) < len(units.unit_of_inputs()):
-            each = observed.alone[0] if weight is None else observed.weighted_alone()
-            each = np.where(constant_columns(observed.X, self.missing), -np.inf, each)
+            constant = constant_columns(observed.X, self.missing)
+            each = np.where(constant, -np.inf, observed.alone[0])
             groups = [group[np.argsort(-each[group], kind="stable")] for group in groups]
         return Ranking(
             np.concatenate(groups),
