@@ -40,10 +40,10 @@ from depmax.selection._substitutes import LEVEL, substitutes
 
 @dataclass(frozen=True)
 class Ranking:
-    """Outcome of a search over columns."""
+    """Outcome of a search over columns, or over units of columns."""
 
-    order: np.ndarray  # columns from best to worst, all of them
-    scores: np.ndarray  # one per column; larger is better within a round
+    order: np.ndarray  # from best to worst, all of them
+    scores: np.ndarray  # one each; larger is better within a round
     path: tuple[tuple[int, float], ...] = ()  # (columns left, dependence) per round
     n_significant: int | None = None  # how many columns "auto" found worth keeping; None: not asked
     sizes: np.ndarray | None = None  # of groups of columns, in order, that are kept as a whole
