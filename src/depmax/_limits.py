@@ -134,38 +134,27 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
     would take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow
     more: --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
     """
+    needs = f"{who} needs a value for every pair of {n_rows:,} rows, which"
+    require_values(needs, n_values, instead)
+
+
+def require_values(needs: str, n_values: float, instead: str) -> None:
+    """Refuse to hold so many numbers in float64, where these take more memory than the limit.
+
+    Parameters
+    ----------
+    needs : str
+        What would take the memory, as the beginning of a sentence.
+    n_values : float
+    instead : str
+        What to do instead, as a sentence.
+    """
     n_bytes, limit = int(8 * n_values), max_memory()
     if n_bytes <= limit:
         return
     raise TooManyRowsError(
-        f"{who} needs a value for every pair of {n_rows:,} rows, which would take "
-        f"{_shown(n_bytes)} of memory, and the limit is {_shown(limit)}. {instead} If you have "
-        f"the memory, allow more: {_how_to_allow(n_bytes)}"
-    )
-
-
-def require_indicators(n_rows: int, n_classes: int) -> None:
-    """Refuse to hold an indicator per class and row, as methods do about three times at once.
-
-    Examples
-    --------
-    >>> require_indicators(20_000, 100)
-    >>> require_indicators(20_000, 10_000)
-    Traceback (most recent call last):
-    ...
-    depmax._limits.TooManyRowsError: Indicators of 10,000 classes in 20,000 rows would take 4.47 GB
-    of memory, and the limit is 4 GB. Merge rare classes; or are they identifiers or numbers that
-    were read as text? Pass numbers as floats. If you have the memory, allow more: --max-memory 8GB
-    on the command line, or DEPMAX_MAX_MEMORY=8GB in the environment.
-    """
-    n_bytes, limit = 3 * 8 * n_rows * n_classes, max_memory()
-    if n_bytes <= limit:
-        return
-    raise TooManyRowsError(
-        f"Indicators of {n_classes:,} classes in {n_rows:,} rows would take {_shown(n_bytes)} of "
-        f"memory, and the limit is {_shown(limit)}. Merge rare classes; or are they identifiers or "
-        "numbers that were read as text? Pass numbers as floats. If you have the memory, allow "
-        f"more: {_how_to_allow(n_bytes)}"
+        f"{needs} would take {_shown(n_bytes)} of memory, and the limit is {_shown(limit)}. "
+        f"{instead} If you have the memory, allow more: {_how_to_allow(n_bytes)}"
     )
 
 

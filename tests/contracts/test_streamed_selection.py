@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.chunks import Chunk
 from depmax.data.sample import aligned
 from depmax.data.stream import some_rows
-from depmax.dependence._nulls import streamed_test
 from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap
@@ -308,7 +308,10 @@ def test_two_values_on_both_sides_are_counted() -> None:
 def test_permutations_take_the_rows_that_they_say(
     method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed_test, "SAMPLED_ROWS", {"aggregate": 300, "permutation": 300})
+    sampled = {"aggregate": 300, "permutation": 300}
+    monkeypatch.setattr(
+        importlib.import_module("depmax.dependence.hsic_test"), "SAMPLED_ROWS", sampled
+    )
     X, y = TABLE[NAMES], TABLE["many"]
     rows = some_rows(ROWS, 300)
     options = {"method": method, "n_permutations": 99, "random_state": 0}

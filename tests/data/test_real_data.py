@@ -7,6 +7,7 @@ files, uneven and shuffled chunks, threads and Dask. Here are those that take se
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def covertype(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return answers.Sources("covertype", tmp_path_factory.mktemp("tables"))
+def covertype(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(answers.__file__).parent)  # scripts import what lies beside them
+        yield answers.Sources("covertype", tmp_path_factory.mktemp("tables"))
 
 
 @pytest.mark.parametrize("kind", ["files", "shuffled", "threads"])

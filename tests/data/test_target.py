@@ -16,7 +16,7 @@ from scipy import sparse
 
 from depmax.data import Target, read_target
 from depmax.data.target import MAX_INTEGER_CLASSES, marks_unlabeled
-from depmax.kernels.labels import count_distinct
+from depmax.kernels.kernel import count_distinct
 
 NAN = float("nan")
 MONTHS = ["2020-01", "2020-02", "2020-03"]

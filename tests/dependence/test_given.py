@@ -13,9 +13,8 @@ import pytest
 from depmax import Shifts, WithinGroups, hsic, hsic_test, screen
 from depmax.data import Table
 from depmax.dependence._given.conditional import Conditional
-from depmax.dependence._given.confounders import Confounders, Joint, Scaling
+from depmax.dependence._given.confounders import Confounders, Joint, RowUnits, Scaling
 from depmax.dependence._given.regression import Regressions, RidgeBasis, Waves
-from depmax.dependence._given.units import RowUnits
 from depmax.kernels import Gaussian
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.

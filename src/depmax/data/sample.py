@@ -1,4 +1,8 @@
-"""A sample: rows with a kernel, seen as kernel values or as coordinates, whole or in parts."""
+"""A sample: rows of X or of y with a kernel, as kernel values or as coordinates, whole or in parts.
+
+Readers of X and y end here: ``read_sample`` and ``read_training`` put a kernel on a table,
+``read_labels`` one that suits its type on a target.
+"""
 
 from __future__ import annotations
 

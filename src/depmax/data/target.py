@@ -28,8 +28,7 @@ from depmax.data.target_messages import (
     warn_of_order,
     warn_of_survival,
 )
-from depmax.kernels.kernel import object_array
-from depmax.kernels.labels import count_distinct
+from depmax.kernels.kernel import count_distinct, object_array
 
 if TYPE_CHECKING:
     from depmax.data.stream import StreamRows
@@ -66,7 +65,7 @@ class TargetFacts:
         if present.ndim == 1:
             counts = count_values(present, most)
         else:
-            numbers, width = as_numbers(present), int(present.shape[1])
+            numbers, width = as_columns(present), int(present.shape[1])
             is_binary = bool(((numbers == 0.0) | (numbers == 1.0)).all())
         kinds = frozenset(present.dtype.kind if len(present) else "")
         is_counted = len(counts) <= most
@@ -375,7 +374,7 @@ def _values(
     """Labels as they are, numbers as columns of floats; NaN where they are missing."""
     complete = len(present) == len(array)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
-        numbers = as_numbers(array)
+        numbers = as_columns(array)
         require_finite(numbers if complete else numbers[~missing], None, "y")
         if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
             raise ValueError(
@@ -384,7 +383,7 @@ def _values(
             )
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
-        array = as_numbers(array)[:, 0]  # missing whole numbers are NaN
+        array = as_columns(array)[:, 0]  # missing whole numbers are NaN
     if task == "classification" and array.dtype.kind == "f" and array.ndim == 1 and complete:
         whole = bool((array == np.floor(array)).all()) and np.abs(array).max() < 2**53
         array = array.astype(np.int64) if whole else array
@@ -518,19 +517,13 @@ def require_classes(classes: np.ndarray) -> None:
         )
 
 
-def as_columns(y: np.ndarray) -> np.ndarray:
-    """Numbers as columns of floats."""
-    values = np.asarray(y, dtype=np.float64)
-    return values[:, np.newaxis] if values.ndim == 1 else values
-
-
 def column_of(number: int, y: np.ndarray) -> np.ndarray:
     """One column of a target, of shape (n,)."""
     return as_columns(y)[:, number]
 
 
-def as_numbers(array: np.ndarray) -> np.ndarray:
-    """Columns of floats, NaN where a value is missing."""
+def as_columns(array: np.ndarray) -> np.ndarray:
+    """Numbers as columns of floats, NaN where a value is missing."""
     if array.dtype.kind == "O":
         array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
     try:

@@ -7,7 +7,6 @@ from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
-from depmax.dependence.hsic_interval import Interval, hsic_interval
 from depmax.dependence.hsic_test import hsic_test
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest, Screening
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
@@ -18,7 +17,7 @@ from depmax.dependence.samples_needed import SamplesNeeded, samples_needed
 from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
 from depmax.dependence.structure import Dependence
-from depmax.dependence.variance import hsic_variance
+from depmax.dependence.variance import Interval, hsic_interval, hsic_variance
 
 __all__ = [
     "AggregateTest",

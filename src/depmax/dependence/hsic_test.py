@@ -12,21 +12,33 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax import _limits
-from depmax.data.sample import Sample, aligned, refuse_streamed_target, require_samples
+from depmax._extras import make_frame
+from depmax.data.sample import (
+    Sample,
+    aligned,
+    read_target_sample,
+    refuse_streamed_target,
+    require_samples,
+    sample_of_table,
+    table_of_stream,
+)
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, require_equal_length
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
+from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
+    SKEWNESS_ROWS,
     Levels,
+    Spread,
     counted_pvalue,
     counts_of,
     is_out_of_range,
     permutation_law,
     spread,
+    spread_of_levels,
 )
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.permutation import (
     SLACK,
     count_at_least,
@@ -35,11 +47,14 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.exchange import Plan, plan_of
+from depmax.dependence.exchange import Plan, plan_of, warn_of_neighbours
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest
-from depmax.dependence.resolve import refuse_to_choose
-from depmax.kernels import KernelLike
+from depmax.dependence.resolve import read_pair, refuse_to_choose
+from depmax.kernels import KernelLike, as_kernel
 
+#: Rows of a table that is read a chunk at a time that permutations are made of, drawn with a fixed
+#: seed where there are more.
+SAMPLED_ROWS = {"aggregate": 4_000, "permutation": 20_000}
 #: Rows up to which many kernels are compared where whole matrices of them are held: with groups,
 #: and with weights.
 GROUPED_ROWS = 2000
@@ -238,8 +253,9 @@ def _test(
         x, of_y = x.take(plan.rows), of_y.take(plan.rows)
     if several:
         return _aggregate_test(x, of_y, draws, plan)
-    one = _gamma_test if method == "gamma" else _permutation_test
-    return one(x.sides[0], of_y.sides[0], draws, plan)
+    pair = x.sides[0], of_y.sides[0]
+    found = _by_law(*pair, draws.n_jobs) if method == "gamma" else None
+    return found or _permutation_test(*pair, draws, plan)
 
 
 # --- p-values -------------------------------------------------------------------------------------
@@ -290,22 +306,31 @@ def _permutation_test(
     )
 
 
-def _gamma_test(x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None) -> IndependenceTest:
-    """By the law of permutations, or if that is not reliable by counts or permutations."""
+def _by_law(x: Sample, y: Sample, n_jobs: int = 1) -> IndependenceTest | None:
+    """By counts or the law of permutations; None if that is not reliable."""
     m = x.n_samples
-    of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x, y, draws.n_jobs))
+    of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x, y, n_jobs))
     levels_x, levels_y = Levels.of(x), Levels.of(y)
-    law = permutation_law(
-        spread(x, m * (m - 3) * of_x, levels_x),
-        spread(y, m * (m - 3) * of_y, levels_y),
-        n_samples=m,
-    )
+    spread_x = spread(x, m * (m - 3) * of_x, levels_x)
+    spread_y = _spread_of_values(y) or spread(y, m * (m - 3) * of_y, levels_y)
+    law = permutation_law(spread_x, spread_y, n_samples=m)
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
         return IndependenceTest(cross, counted, "counts", m)
     if is_out_of_range(law, counts_of(levels_x, levels_y), m):
-        return _permutation_test(x, y, draws)
+        return None
     return IndependenceTest(cross, law.sf(cross), "gamma", m)
+
+
+def _spread_of_values(y: Sample) -> Spread | None:
+    """Spread of a streamed target with few values, from these; None of others."""
+    distinct = y.rows.distinct if y.is_streamed else None
+    if distinct is None or distinct[1] is None:
+        return None
+    values, counts = distinct
+    if not len(values) <= SKEWNESS_ROWS < y.n_samples:
+        return None
+    return spread_of_levels(Sample(y.kernel, values).near_origin().gram(), counts)
 
 
 def _given_test(
@@ -340,20 +365,54 @@ def _streamed_test(
     X: Any, y: Any, kernel: Any, target_kernel: Any, method: str, draws: _Draws
 ) -> IndependenceTest:
     """Of a table that is read a chunk at a time: the law of all rows, or permutations of some."""
-    from depmax.dependence._nulls.streamed_test import law_of_stream, some_rows
-
     inputs, target = aligned(X, y)
     if target is None:
         raise ValueError("hsic_test requires y: pass target= to depmax.scan.")
     if method == "gamma":
         one = only_kernel(kernel, "kernel", "method='gamma'")
-        found = law_of_stream(inputs, target, one, target_kernel)
-        if found is not None:
-            return found
+        law = _law_of_column if inputs.shape[1] == 1 else _law_of_stream
+        by_law = law(inputs, target, one, target_kernel)
+        if by_law is not None:
+            return by_law
         method = "permutation"
-    some = some_rows(inputs, method)
+    some = _some_rows(inputs, method)
     found = _test(*some, kernel, target_kernel, method, draws)
     if found.n_samples == inputs.shape[0]:
         return found
     said = f"{found.method} ({found.n_samples:,} of {inputs.shape[0]:,} rows)"
     return replace(found, method=said)
+
+
+def _law_of_stream(
+    inputs: Any, target: Any, kernel: Any, target_kernel: Any
+) -> IndependenceTest | None:
+    """The test of all rows by the law of permutations; None if that is not reliable."""
+    x, y = read_pair(inputs, target, kernel, target_kernel)
+    require_samples(x.n_samples, unbiased=True)
+    return _by_law(x, y)
+
+
+def _law_of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> IndependenceTest:
+    """One column, by its counted values: any kernel."""
+    side = read_target_sample(target, target_kernel)
+    require_samples(side.n_samples, unbiased=True)
+    recipe = as_kernel(kernel)
+    resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
+    found = CountedScreening(inputs, CountedTarget.of(side, 1e-12)).score(resolved, 0)
+    return IndependenceTest(found.hsic, found.pvalue, found.method, side.n_samples)
+
+
+def _some_rows(inputs: Any, method: str) -> tuple[Any, Any]:
+    """Rows of X and y in memory, as many as a method permutes."""
+    x, y = inputs.some(SAMPLED_ROWS[method])
+    decoder = inputs.stream.decoder
+    if decoder.categories:
+        levels = {place: np.array(found) for place, found in decoder.categories.items()}
+        columns = enumerate(x.T)
+        x = make_frame(
+            {
+                name: levels[place][codes.astype(int)] if place in levels else codes
+                for name, (place, codes) in zip(decoder.names, columns, strict=True)
+            }
+        )
+    return x, y

@@ -24,9 +24,8 @@ from depmax.data.table import (
 )
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.screening import FOUND, ScreeningTarget, screen_columns
-from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence.exchange import as_exchange, plan_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel

@@ -7,17 +7,15 @@ from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax import _limits
 from depmax._extras import library_of, make_frame
+from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.data import Table, read_table, read_target
 from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.ranking import (
     BestPairs,
     Levels,
@@ -27,7 +25,13 @@ from depmax.dependence._pairs.ranking import (
     permutation_pvalues,
 )
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
+from depmax.dependence.exchange import (
+    Exchange,
+    TooFewWays,
+    as_exchange,
+    is_exchangeable,
+    warn_of_neighbours,
+)
 from depmax.kernels import KernelLike
 
 #: Columns on each side of a tile.
@@ -83,10 +87,10 @@ def screen_pairs(
     """Find the pairs of columns that matter together, beyond the effect of each alone.
 
     The score of a pair is the partial correlation of the target with the product of both columns,
-    given both columns and their squares. All pairs are scored by matrix products, a tile at a
-    time, and the best are kept: 1,000 columns with 1,000 rows take about a second, 20,000
-    columns with 100 rows about ten, and memory grows with the data, not with the number of pairs.
-    A warning says beforehand if it takes more than a minute.
+    given both columns and their squares. All pairs are scored, a tile at a time, and the best are
+    kept: 1,000 columns with 1,000 rows take about half a second, 20,000 columns with 100 rows about
+    five, and memory grows with the data, not with the number of pairs. A warning says beforehand if
+    it takes more than a minute.
 
     Parameters
     ----------
@@ -301,7 +305,8 @@ def _score_all(
     lock = Lock()
     blocks = list(pair_scores.levels.blocks(TILE))
 
-    def score(rows: slice, columns: slice) -> None:
+    def score(tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
         if limit is None:
             pairs = pairs_between(rows, columns)
             scores, n_lesser = pair_scores.of(pairs), 0
@@ -314,12 +319,5 @@ def _score_all(
             best.add(scores, pairs, n_lesser)
 
     tiles = [(rows, columns) for place, rows in enumerate(blocks) for columns in blocks[place:]]
-    threads = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
-    with threadpool_limits(limits=1, user_api="blas"):
-        Parallel(n_jobs=threads, require="sharedmem")(delayed(score)(*tile) for tile in tiles)
-
-
-def _blas_threads() -> int:
-    """Threads that BLAS would use."""
-    counts = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
-    return max(counts, default=1)
+    with blas_threads_for_parts() as threads:
+        map_threads(score, tiles, threads if n_jobs is None else n_jobs)

@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax.data import Table, read_fit, read_new
-from depmax.dependence._given.confounders import Scaling, positions_of
+from depmax.dependence._given.confounders import RowUnits, Scaling, positions_of
 from depmax.dependence._given.regression import Regressions, RidgeCurve
-from depmax.dependence._given.units import RowUnits
 
 
 class Residual(TransformerMixin, BaseEstimator):

@@ -25,6 +25,9 @@ from depmax.kernels._parts import Categories, Choose, Part, Parts, as_list
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
 
+#: Whole numbers that lie within this are counted without sorting.
+NEAR = 1000
+
 
 @dataclass(frozen=True)
 class Capabilities:
@@ -441,6 +444,17 @@ def object_array(items: list[Any]) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def count_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values, sorted, and the rows of each; of whole numbers in one pass."""
+    if values.dtype.kind != "i" or not values.size:
+        return np.unique(values, return_counts=True)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NEAR:
+        return np.unique(values, return_counts=True)
+    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
+    return (found + low).astype(values.dtype), counts[found]
 
 
 # --- kernels by other names -----------------------------------------------------------------------

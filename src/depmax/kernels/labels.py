@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._limits import require_indicators
+from depmax._limits import require_values
 from depmax._parameters import Rule
-from depmax.kernels.kernel import Capabilities, Facts, Kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, count_distinct
 
 #: Weights of classes by label.
 ClassWeights = Mapping[Hashable, float]
 #: Numbers of labels up to which comparing with each costs less than sorting the rows.
 FEW_LABELS = 16
+#: Indicators that any limit of memory allows: three times an eighth of a megabyte.
+FREE_VALUES = 2**14
 #: Weight of a class by its share.
 RULES: dict[Any, Callable[[float], float]] = {
     None: lambda share: 1.0,
@@ -184,6 +186,29 @@ def shares_of(facts: Facts, kernel: Kernel, by_counts: bool) -> dict[Hashable, f
     return dict(zip(values.tolist(), shares.tolist(), strict=True))
 
 
+def require_indicators(n_rows: int, n_classes: int) -> None:
+    """Refuse to hold an indicator per class and row, as methods do about three times at once.
+
+    Examples
+    --------
+    >>> require_indicators(20_000, 100)
+    >>> require_indicators(20_000, 10_000)
+    Traceback (most recent call last):
+    ...
+    depmax._limits.TooManyRowsError: Indicators of 10,000 classes in 20,000 rows would take 4.47 GB
+    of memory, and the limit is 4 GB. Merge rare classes; or are they identifiers or numbers that
+    were read as text? Pass numbers as floats. If you have the memory, allow more: --max-memory 8GB
+    on the command line, or DEPMAX_MAX_MEMORY=8GB in the environment.
+    """
+    if n_rows * n_classes > FREE_VALUES:
+        require_values(
+            f"Indicators of {n_classes:,} classes in {n_rows:,} rows",
+            3 * n_rows * n_classes,
+            "Merge rare classes; or are they identifiers or numbers that were read as text? Pass "
+            "numbers as floats.",
+        )
+
+
 def weights_at(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:
     """Weight of each label; a label without a weight gets zero."""
     return np.array([*weights.values(), 0.0])[places_of(labels, list(weights))]
@@ -199,18 +224,3 @@ def places_of(labels: np.ndarray, known: Sequence[Hashable]) -> np.ndarray:
     values, codes = np.unique(labels, return_inverse=True)
     table = {label: place for place, label in enumerate(known)}
     return np.array([table.get(value, -1) for value in values.tolist()])[codes]
-
-
-#: Whole numbers that lie within this are counted without sorting.
-NEAR = 1000
-
-
-def count_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values, sorted, and the rows of each; of whole numbers in one pass."""
-    if values.dtype.kind != "i" or not values.size:
-        return np.unique(values, return_counts=True)
-    low, high = int(values.min()), int(values.max())
-    if high - low >= NEAR:
-        return np.unique(values, return_counts=True)
-    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
-    return (found + low).astype(values.dtype), counts[found]

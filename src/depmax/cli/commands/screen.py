@@ -85,7 +85,7 @@ def screen(
     from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
-    from depmax.dependence._nulls.neighbours import neighbours_mentioned
+    from depmax.dependence.exchange import neighbours_mentioned
     from depmax.evaluation import Prepare
 
     o.require_one("--groups", columns.groups, "--weight", columns.weight)
@@ -238,7 +238,7 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
     from sklearn.utils import _safe_indexing
 
     from depmax.dependence import hsic_test
-    from depmax.dependence._nulls.neighbours import neighbours_mentioned
+    from depmax.dependence.exchange import neighbours_mentioned
     from depmax.evaluation import Prepare
 
     X = Prepare(scale=False).fit_transform(X)  # permutations allow for gaps filled by the same rule

@@ -37,9 +37,8 @@ from depmax.data.sample import (
     target_sample,
 )
 from depmax.data.table import SMALLEST
-from depmax.dependence._given.confounders import Confounders
+from depmax.dependence._given.confounders import Confounders, RowUnits
 from depmax.dependence._given.regression import ROUNDING, Regressions, RidgeBasis, Smoother
-from depmax.dependence._given.units import RowUnits
 from depmax.dependence._nulls.law import (
     SKEWEST,
     SKEWNESS_ROWS,
@@ -47,8 +46,8 @@ from depmax.dependence._nulls.law import (
     leading_eigenvalues,
     tail_weights,
 )
-from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._terms import coordinates_to
+from depmax.dependence.exchange import warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels._parts import Choose

@@ -25,11 +25,11 @@ from depmax.dependence._given.confounders import (
     Confounders,
     Joint,
     MeanOfKernels,
+    RowUnits,
     Similarity,
     median_distance,
     some_of,
 )
-from depmax.dependence._given.units import RowUnits
 from depmax.kernels import Polynomial
 
 #: Rows times frequencies that are compared, and the range of frequencies.

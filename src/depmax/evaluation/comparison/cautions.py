@@ -18,7 +18,7 @@ from depmax._text import counted, listed, share
 from depmax.data.table import read_table
 from depmax.data.target import TargetKind
 from depmax.dependence import screen
-from depmax.dependence._nulls.neighbours import (
+from depmax.dependence.exchange import (
     ALIKE_IN_ORDER,
     FEWEST_ROWS,
     MOST_CELLS,

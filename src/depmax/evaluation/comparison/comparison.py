@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from depmax._extras import library_of, make_frame
 from depmax.dependence import Screening, screen
-from depmax.dependence._nulls.neighbours import neighbours_mentioned
-from depmax.dependence.exchange import TooFewWays
+from depmax.dependence.exchange import TooFewWays, neighbours_mentioned
 from depmax.evaluation.comparison.candidates import Candidates
 from depmax.evaluation.comparison.cautions import cautions_of
 from depmax.evaluation.comparison.methods import Method
