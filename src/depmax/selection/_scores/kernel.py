@@ -42,7 +42,7 @@ def column_hsic(
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
     With effects there is a third array of shape (n_features, 3), found in the same visit of every
     column: normalised HSIC and the ends of its interval, each between 0 and 1. Where rows of the
-    target stand for several each, there are scores only.
+    target have weights, there are scores only.
     """
     recipe = column_kernel(kernel)
     if target.weight is not None:

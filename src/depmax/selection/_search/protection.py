@@ -93,7 +93,7 @@ class Observed:
     def alone(self) -> tuple[np.ndarray, ...]:
         """Score, p-value and, if wanted, effect of every column alone, in one visit of each.
 
-        Where rows stand for several each, the score alone.
+        Of rows with weights the score alone.
         """
         return column_hsic(
             self.X,
@@ -167,7 +167,7 @@ class Protection:
         return cls(alone, _best_of_each(pairs[order]), likely, _amounts(search))
 
     def may_leave(self, active: Sequence[int]) -> list[int]:
-        """Those of the active units that may leave in this round."""
+        """Active units that may leave in this round."""
         present = {*active}
         whole = [pair for pair in self.pairs if {*pair} <= present]
         paired = {unit for pair in whole for unit in pair}
