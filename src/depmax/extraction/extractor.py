@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters
+from depmax._threads import one_thread_for_few_rows
 from depmax._warnings import warn_caller
 from depmax.algebra.space import Projection
 from depmax.algebra.span import pairs_held
@@ -226,6 +227,7 @@ class DependenceExtractor(KernelTransformer):
 
     # --- how a fit goes --------------------------------------------------------------------------
 
+    @one_thread_for_few_rows
     def _fit(
         self,
         X: Any,
