@@ -103,6 +103,8 @@ coverage: $(VENV)/.dev-stamp
 
 # -W: a broken link, a name without a page and a malformed docstring fail the build.
 docs: $(VENV)/.docs-stamp
+	cd "$$(mktemp -d)" && MPLBACKEND=agg OMP_NUM_THREADS=1 $(CURDIR)/$(BIN)/python \
+	  $(CURDIR)/tests/docs/snippets.py $(CURDIR)/docs/guide/spectra.md ""
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
