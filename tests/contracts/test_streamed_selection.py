@@ -68,6 +68,15 @@ def test_screening_of_counted_columns_is_that_of_rows_in_memory(target: str, ker
     _require_equal(found, expected)
 
 
+def test_a_column_of_which_one_row_differs_says_nothing() -> None:
+    X, y = np.zeros((400, 1)), np.random.default_rng(0).normal(size=400)
+    X[np.argmax(y)] = 3.0
+    for table in (X, scan(X, y, rows_per_chunk=101)):
+        found = screen(table, y if table is X else None)
+        assert found.pvalues[0] == 1.0
+        assert found.effects[0] == 0.0
+
+
 def test_the_skewness_of_several_labels_comes_from_some_rows() -> None:
     y = TABLE[TARGETS["labels"]]
     expected = screen(COUNTED, y)

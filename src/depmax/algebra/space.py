@@ -74,6 +74,10 @@ class FeatureProjection:
         """The first features only."""
         return replace(self, weights=self.weights[:, :count], shift=self.shift[:count])
 
+    def taken(self, order: np.ndarray) -> FeatureProjection:
+        """Features in another order."""
+        return replace(self, weights=self.weights[:, order], shift=self.shift[order])
+
     def times(self, factors: np.ndarray) -> FeatureProjection:
         """The same with every feature multiplied by a number."""
         return replace(self, weights=self.weights * factors, shift=self.shift * factors)
@@ -113,6 +117,10 @@ class SampleProjection:
     def first(self, count: int) -> SampleProjection:
         """The first features only."""
         return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
+
+    def taken(self, order: np.ndarray) -> SampleProjection:
+        """Features in another order."""
+        return replace(self, weights=self.weights[:, order], offset=self.offset[order])
 
     def of_rows(self, used: np.ndarray) -> SampleProjection:
         """The same from some of the reference rows: the others have no weight."""

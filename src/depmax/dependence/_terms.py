@@ -51,6 +51,15 @@ def unbiased_hsic(m: float, inner: Any, middle: Any, outer: Any) -> Any:
     return (inner + outer / ((m - 1) * (m - 2)) - 2 * middle / (m - 2)) / (m * (m - 3))
 
 
+def centred_gram(gram: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Kernel values about their mean in feature space, where a row may stand for several."""
+    means = np.average(gram, axis=0, weights=weight)
+    centred = gram - means
+    centred -= means[:, np.newaxis]
+    centred += np.average(means, weights=weight)
+    return np.asarray(centred)
+
+
 def is_constant(side: Sample) -> bool:
     """Whether all rows have the same image under the kernel, up to rounding."""
     first, rounding = slice(0, 1), 8 * np.finfo(np.float64).eps

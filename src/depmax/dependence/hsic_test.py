@@ -45,7 +45,7 @@ from depmax.dependence._nulls.permutation import (
     permuted_statistics,
     slack_of,
 )
-from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
+from depmax.dependence._nulls.weighted import weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of, warn_of_neighbours
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest
@@ -180,7 +180,13 @@ def hsic_test(
     if method not in ("aggregate", "permutation", "gamma"):
         raise ValueError(f"method must be 'aggregate', 'permutation' or 'gamma', got {method!r}.")
     if sample_weight is not None:
-        refuse_with_weights(groups, given, method)
+        for name, value in (("groups", groups), ("given", given)):
+            if value is not None:
+                raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
+        if method == "gamma":
+            raise ValueError(
+                "With sample_weight, method must be 'aggregate' or 'permutation', got 'gamma'."
+            )
     draws = _Draws(n_permutations, random_state, effective_n_jobs(n_jobs))
     if sample_weight is None and is_streamed(X):
         refuse_with_streams("hsic_test", groups=groups, given=given)

@@ -13,7 +13,7 @@ from depmax.data import Table
 from depmax.data.sample import Sample, aligned, read_sample, read_target_sample
 from depmax.data.table import require_equal_length
 from depmax.data.weights import weigh
-from depmax.dependence._terms import terms
+from depmax.dependence._terms import centred_gram, terms
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
 
@@ -99,8 +99,7 @@ def _with_weights(kernel: Any, rows: Any, target: Sample) -> Kernel:
 
 def _centred(matrix: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """HKH, with weights W^½HKHᵀW^½; zero where rounding errors are all that is left."""
-    centred = matrix - np.average(matrix, axis=0, weights=weight)
-    centred -= np.average(centred, axis=1, weights=weight)[:, np.newaxis]
+    centred = centred_gram(matrix, weight)
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(matrix).max(initial=0.0)
     if np.abs(centred).max(initial=0.0) <= noise:
         return np.zeros_like(centred)

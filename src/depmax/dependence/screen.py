@@ -226,13 +226,16 @@ def _screen_weighed(
     n_jobs: int | None,
 ) -> Screening:
     """Every column alone, where a row may stand for several."""
-    from depmax.dependence._nulls.weighted import read_weighed_target
+    from depmax.dependence._nulls.weighted import WeighedTarget
 
     weighed = weigh(sample_weight, X, y)
     table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
     refuse_missing(table.values, "screen", table.names)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
-    target = read_weighed_target(weighed.of(y, target_kernel), target_kernel, weighed.weight, tol)
+    answers = weighed.of(y, target_kernel)
+    side = read_target_sample(answers, target_kernel, weight=weighed.weight)
+    require_samples(side.total, unbiased=True)
+    target = WeighedTarget.of(side, read_target_sample(answers, target_kernel, is_part=True), tol)
     warn_of_neighbours(table.values, target.side.rows, table.categories)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:

@@ -68,6 +68,12 @@ class DependenceExtractor(KernelTransformer):
         Dependence on the target that each feature reaches.
     n_components_ : int
         Number of features.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of the predictions of held-out rows from 1, 2, … features: root mean square, or share
+        of wrong labels; with ``n_components="auto"`` and a target.
+    cv_choices_ : dict of str to int
+        Number of features by ``"least error"``, ``"one standard error"`` and ``"randomisation"``,
+        as in :class:`KernelPLS`; with ``n_components="auto"`` and a target.
     kernel_, target_kernel_ : Kernel
         With every recipe replaced by numbers.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,37 +12,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._threads import small_problems
-from depmax.algebra.deflation import deflate
-from depmax.algebra.directions import leading
-from depmax.algebra.space import FeatureProjection, Form, Moments, Space
+from depmax.algebra.deflation import Residual, deflate
+from depmax.algebra.space import FeatureProjection, Form, Space
 from depmax.data import read_target, require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import LARGEST, is_streamed
 from depmax.extraction._fitting.coded_target import coded_answer, coded_classes
-from depmax.extraction._fitting.prediction import FeaturePredictor
+from depmax.extraction._fitting.fold_sums import SMALL, conjugate_directions
+from depmax.extraction._fitting.latent_model import LatentModel
 from depmax.extraction._fitting.search import Answer, Found, deflated
-from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.extraction.deflation_features import pls
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import is_linear
+from depmax.maps.feature_map import is_linear, signs
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
-#: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
-EXHAUSTED = 1e-13
-#: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
-EXHAUSTED_SQUARE = 1e-14
-#: Roundings of sums that count as nothing, where these exceed the above.
-NOISE = 8.0
-#: Features up to which products with S are left to one thread.
-SMALL = 1000
 #: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
 LARGEST_RATIO = 1e6
 
 
 @dataclass(eq=False, repr=False)
-class KernelPLS(FeaturePredictor, SumsExtractor):
+class KernelPLS(LatentModel):
     """Orthogonal features with the largest covariance with the target, and least squares on them.
 
     With ``kernel="linear"`` this is partial least squares (PLS2); columns are centred, not scaled.
@@ -56,6 +48,9 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output: with ``NystroemMap(500)``,
         time is linear in the rows.
+    n_orthogonal : int, default=0
+        Number of features that are taken off X first (orthogonal PLS): they vary, but not with the
+        target. ``transform`` gives them after the ``n_components`` others.
 
     Attributes
     ----------
@@ -76,6 +71,14 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
     cv_errors_ : ndarray of shape (n_counts,)
         Error of held-out rows with 1, 2, … features: root mean square, or share of wrong classes or
         labels; only with ``n_components="auto"``.
+    cv_choices_ : dict of str to int
+        Number of features by ``"least error"``, ``"one standard error"`` (which ``"auto"`` keeps)
+        and ``"randomisation"``, the fewest whose errors are not significantly larger than the
+        least (van der Voet, 1994); only with ``n_components="auto"``.
+    score_variance_ : ndarray of shape (n_components,)
+        Variance of each feature over the training rows.
+    vip_ : ndarray of shape (n_features,)
+        Variable importance in the projection; linear only.
     kernel_ : Kernel
         With every recipe replaced by numbers.
 
@@ -103,7 +106,9 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
     References
     ----------
     R. Rosipal, L. Trejo (2001), Kernel partial least squares regression in reproducing kernel
-    Hilbert space. C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), section 3.2.2.
+    Hilbert space. C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), section 3.2.2. J. Trygg, S. Wold
+    (2002), Orthogonal projections to latent structures. H. van der Voet (1994), Comparing the
+    predictive accuracy of models using a simple randomization test.
 
     Examples
     --------
@@ -118,6 +123,7 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
     n_components: int | float | Literal["auto"] = 2
     _: KW_ONLY
     kernel: KernelLike = "linear"
+    n_orthogonal: int = 0
 
     _streams: ClassVar[bool] = True
     _keeps_coef: ClassVar[bool] = True
@@ -133,7 +139,7 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
 
 @dataclass(eq=False, repr=False)
-class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
+class KernelPLSClassifier(LatentModel):
     """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
 
     Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
@@ -147,6 +153,9 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
         :class:`KernelPLS`.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
+    n_orthogonal : int, default=0
+        Number of features that are taken off X first (orthogonal PLS): they vary, but not with the
+        target. ``transform`` gives them after the ``n_components`` others.
 
     Attributes
     ----------
@@ -155,6 +164,8 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     components_, coef_, intercept_, target_loadings_, cv_errors_, dependence_, kernel_
         As in :class:`KernelPLS`, for the coded target: one column for two classes, otherwise one
         per class.
+    cv_choices_, score_variance_, vip_
+        As in :class:`KernelPLS`.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
 
@@ -191,6 +202,7 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     n_components: int | float | Literal["auto"] = 2
     _: KW_ONLY
     kernel: KernelLike = "linear"
+    n_orthogonal: int = 0
 
     _streams: ClassVar[bool] = True
     _keeps_coef: ClassVar[bool] = True
@@ -269,7 +281,41 @@ def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int
         return _of_sums(model, data, answer, count)
     if is_linear(model):
         require_finite_rows(model, data.rows)
-    return deflated(model, data, answer, *deflate(data, answer.numbers.centred, pls, count))
+    if not model.n_orthogonal:
+        return deflated(model, data, answer, *deflate(data, answer.numbers.centred, pls, count))
+    return _orthogonal_first(model, data, answer, count)
+
+
+def _orthogonal_first(model: Any, data: Sample, answer: Answer, count: int) -> Found:
+    """Features that are orthogonal to the target are deflated first and stand last."""
+    n_orthogonal, target = model.n_orthogonal, answer.numbers
+    criterion = partial(_orthogonal, n_orthogonal=n_orthogonal)
+    projection, features = deflate(data, target.centred, criterion, count + n_orthogonal)
+    order = np.roll(np.arange(features.shape[1]), -n_orthogonal)
+    features, weight = features[:, order], target.weight
+    values = target.centred if weight is None else target.centred * weight[:, np.newaxis]
+    with_target = _of_predictive(values.T @ features, n_orthogonal)
+    return deflated(model, data, answer, projection.taken(order), features, with_target=with_target)
+
+
+def _orthogonal(residual: Residual, n_orthogonal: int) -> np.ndarray | None:
+    """That of PLS; at first what of the loading XᵀXu is orthogonal to XᵀY (Trygg and Wold)."""
+    direction = pls(residual)
+    if direction is None or residual.found.count >= n_orthogonal:
+        return direction
+    target = residual.left_target
+    relevant, direction = residual.pull(target), direction[:, np.newaxis]
+    loading = residual.square(direction) * signs(target.T @ residual.push(direction))
+    for _ in range(2):  # once more: the first time leaves rounding errors
+        inner = residual.images.inner(np.hstack([relevant, loading]))
+        loading = loading - relevant @ (linalg.pinvh(inner[:-1, :-1]) @ inner[:-1, -1:])
+    return loading[:, 0]
+
+
+def _of_predictive(with_target: np.ndarray, n_orthogonal: int) -> np.ndarray:
+    """YᵀT, of which the part of orthogonal features is rounding errors."""
+    n_predictive = with_target.shape[1] - n_orthogonal
+    return np.where(np.arange(with_target.shape[1]) < n_predictive, with_target, 0.0)
 
 
 def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
@@ -289,7 +335,7 @@ def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
         require_finite_rows(model, data.rows)
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        weights = _conjugate_directions(moments, target.square, count)
+        weights = conjugate_directions(moments, target.square, count, model.n_orthogonal)
         image = scatter @ weights
     lift = weights if mixing is None else mixing @ weights
     return deflated(
@@ -299,45 +345,6 @@ def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
         FeatureProjection(data.kernel, weights, np.zeros(weights.shape[1]), mean),
         lambda: space.features(lift),
         squares=np.einsum("ij,ij->j", weights, image),
-        with_target=cross.T @ weights,
+        with_target=_of_predictive(cross.T @ weights, model.n_orthogonal),
         pull=lambda: (image, mean),
     )
-
-
-def _conjugate_directions(moments: Moments, square: float, count: int) -> np.ndarray:
-    """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
-
-    The direction is the leading left singular vector u of C. Its weights r = u - R(Pᵀu), with the
-    loadings P = SR/‖τ‖² of earlier features, are those of a feature τ = Xr that is orthogonal to
-    earlier ones; C loses what τ explains.
-
-    Parameters
-    ----------
-    moments : Moments
-        S = XᵀX of shape (D, D) and C = XᵀY of shape (D, r).
-    square : float
-        ‖Y‖².
-    count : int
-    """
-    scatter, cross, eps = moments.scatter, moments.cross, moments.eps
-    nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
-    conjugate, loadings = np.empty((2, len(scatter), count))  # R and P
-    variance, left = max(float(np.trace(scatter)), 0.0), square
-    for j in range(count):
-        reached = float(linalg.norm(cross))
-        if left <= no_square * square or not reached > nothing * np.sqrt(variance * square):
-            return conjugate[:, :j]
-        direction = cross[:, 0]
-        if cross.shape[1] > 1:
-            direction = cross @ leading(cross.T @ cross, 1)[1][:, 0]
-        direction = direction / linalg.norm(direction)
-        vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
-        image = scatter @ vector
-        length = float(vector @ image)  # ‖τ_j‖²
-        if not length > no_square * variance * float(vector @ vector):
-            return conjugate[:, :j]
-        conjugate[:, j], loadings[:, j] = vector, image / length
-        covariance = vector @ cross  # τ_jᵀY
-        cross = cross - np.outer(loadings[:, j], covariance)
-        left = max(left - float(covariance @ covariance) / length, 0.0)
-    return conjugate

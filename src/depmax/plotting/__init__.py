@@ -8,6 +8,7 @@ from depmax.plotting.columns import RankingDisplay, TargetByColumnDisplay
 from depmax.plotting.curves import Curve, DependencePathDisplay, DimensionCurveDisplay
 from depmax.plotting.dependence import HeatMapDisplay, NullDisplay
 from depmax.plotting.features import FeatureScatterDisplay, LoadingsDisplay
+from depmax.plotting.influence import InfluenceDisplay
 
 __all__ = [
     "Curve",
@@ -15,6 +16,7 @@ __all__ = [
     "DimensionCurveDisplay",
     "FeatureScatterDisplay",
     "HeatMapDisplay",
+    "InfluenceDisplay",
     "LoadingsDisplay",
     "NullDisplay",
     "RankingDisplay",

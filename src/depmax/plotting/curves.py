@@ -141,6 +141,8 @@ class DimensionCurveDisplay(Display):
         Scores without a dimension, drawn as horizontal lines.
     bands : sequence of str, optional
         Curves whose bands are drawn; by default all if there are at most two, otherwise the first.
+    marks : dict from name to int, optional
+        Numbers of features that are drawn as vertical lines.
 
     Attributes
     ----------
@@ -158,6 +160,7 @@ class DimensionCurveDisplay(Display):
     metric: str = "score"
     levels: Mapping[str, float] = field(default_factory=dict)
     bands: Sequence[str] | None = None
+    marks: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_predictions(
@@ -193,17 +196,27 @@ class DimensionCurveDisplay(Display):
     def from_estimator(
         cls, search: Any, *, name: str | None = None, ax: Axes | None = None
     ) -> DimensionCurveDisplay:
-        """The curve of a fitted grid search over one number of features.
+        """The curve of a fitted grid search over one number of features, or of an extractor.
 
         Parameters
         ----------
-        search : fitted GridSearchCV, or anything with ``cv_results_``
-            With one parameter. The band is one standard deviation over splits.
+        search : fitted GridSearchCV, anything with ``cv_results_``, or with ``cv_errors_``
+            A search has one parameter; the band is one standard deviation over splits. An extractor
+            or the last one of a pipeline was fitted with ``n_components="auto"``; the numbers that
+            ``cv_choices_`` names are marked.
         name : str, optional
-            Name of the curve; by default that of the parameter.
+            Name of the curve; by default that of the parameter, or of the class.
         ax : matplotlib Axes, optional
             Draw at once.
         """
+        extractor = last_step(search, "cv_errors_")
+        if hasattr(extractor, "cv_errors_"):
+            errors = np.asarray(extractor.cv_errors_)
+            curve = Curve(np.arange(1, len(errors) + 1), errors)
+            marks = dict(extractor.cv_choices_)
+            own = name or type(extractor).__name__
+            display = cls({own: curve}, "error of held-out rows", marks=marks)
+            return display._drawn_on(ax)
         if not hasattr(search, "cv_results_"):
             raise ValueError(
                 f"{type(search).__name__} has no cv_results_: fit a grid search over the number of "
@@ -252,12 +265,19 @@ class DimensionCurveDisplay(Display):
             ax.axhline(
                 value, linestyle=style, linewidth=1.1, color="#7a7f87", label=in_legend(name)
             )
-        if self.curves:
+        for position, (name, count) in enumerate(self.marks.items()):
+            style = LINES[(position + 1) % len(LINES)]
+            ax.axvline(
+                count, linestyle=style, linewidth=1.1, color="#7a7f87", label=f"{name}: {count}"
+            )
+        if self.marks:  # a path of all numbers
+            ax.locator_params(axis="x", integer=True)
+        elif self.curves:
             whole_ticks(ax, np.concatenate([curve.dimensions for curve in self.curves.values()]))
         ax.set_xlabel("number of features")
         ax.set_ylabel(self.metric)
         tidy(ax)
-        count = len(self.curves) + len(self.levels)
+        count = len(self.curves) + len(self.levels) + len(self.marks)
         if count > 6:  # beside the curves there is no room left
             ax.legend(
                 loc="upper center",

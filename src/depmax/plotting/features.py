@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy import stats
 
 from depmax._text import counted
 from depmax.plotting.style import (
@@ -18,6 +19,7 @@ from depmax.plotting.style import (
     in_legend,
     last_step,
     names_of,
+    require_fitted,
     short,
     short_labels,
     tidy,
@@ -50,6 +52,9 @@ class FeatureScatterDisplay(Display):
         better than they are on the rows they were fitted to.
     names : sequence of str, default=("feature 1", "feature 2")
     target_name : str, default="target"
+    confidence : float, optional
+        Draw the ellipse that holds this share of normal rows like these (Hotelling's T²): one per
+        class, of at least four rows, or one of all rows for numbers.
 
     Attributes
     ----------
@@ -69,6 +74,7 @@ class FeatureScatterDisplay(Display):
     held_out: np.ndarray | None = None
     names: Sequence[str] = ("feature 1", "feature 2")
     target_name: str = "target"
+    confidence: float | None = None
 
     @classmethod
     def from_predictions(
@@ -78,6 +84,7 @@ class FeatureScatterDisplay(Display):
         *,
         held_out: Any = None,
         target_name: str = "target",
+        confidence: float | None = None,
         ax: Axes | None = None,
     ) -> FeatureScatterDisplay:
         """Scatter plot of given features.
@@ -88,6 +95,7 @@ class FeatureScatterDisplay(Display):
         y : array-like of shape (n_samples,)
         held_out : array-like of bool, optional
         target_name : str
+        confidence : float, optional
         ax : matplotlib Axes, optional
             Draw at once.
         """
@@ -98,12 +106,19 @@ class FeatureScatterDisplay(Display):
         if len(values) != len(target):
             raise ValueError(f"{len(values)} rows of features and {len(target)} of y.")
         mask = None if held_out is None else np.asarray(held_out, dtype=bool)
-        display = cls(values, target, mask, target_name=target_name)
+        display = cls(values, target, mask, target_name=target_name, confidence=confidence)
         return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(
-        cls, extractor: Any, X: Any, y: Any, *, held_out: Any = None, ax: Axes | None = None
+        cls,
+        extractor: Any,
+        X: Any,
+        y: Any,
+        *,
+        held_out: Any = None,
+        confidence: float | None = None,
+        ax: Axes | None = None,
     ) -> FeatureScatterDisplay:
         """Scatter plot of a fitted transformer's features of X.
 
@@ -113,10 +128,12 @@ class FeatureScatterDisplay(Display):
         X : rows, preferably not those it was fitted on
         y : array-like of shape (n_samples,)
         held_out : array-like of bool, optional
+        confidence : float, optional
         ax : matplotlib Axes, optional
             Draw at once.
         """
-        return cls.from_predictions(extractor.transform(X), y, held_out=held_out, ax=ax)
+        features = extractor.transform(X)
+        return cls.from_predictions(features, y, held_out=held_out, confidence=confidence, ax=ax)
 
     def _size(self) -> tuple[float, float]:
         return 5.6, 4.2
@@ -134,6 +151,7 @@ class FeatureScatterDisplay(Display):
                 ax.scatter(across[rows & seen], up[rows & seen], alpha=0.22, **look, **style)
                 shown = rows & ~seen
                 ax.scatter(across[shown], up[shown], label=label, **look, **style)
+                self._ellipse(ax, rows, look["color"])
             columns = 2 if len(separate) > len(COLOURS) else 1
             ax.legend(
                 title=short(self.target_name, 40), frameon=False, fontsize="small", ncols=columns
@@ -145,6 +163,7 @@ class FeatureScatterDisplay(Display):
             )
             bar = ax.figure.colorbar(points, ax=ax, label=short(self.target_name, 60))
             bar.outline.set_visible(False)
+            self._ellipse(ax, np.ones(len(across), dtype=bool), FAINT)
         ax.set_xlabel(short(self.names[0], 60))
         if single:
             ax.set_yticks([])
@@ -152,6 +171,19 @@ class FeatureScatterDisplay(Display):
         else:
             ax.set_ylabel(short(self.names[1], 60))
         tidy(ax, grid=None)
+
+    def _ellipse(self, ax: Axes, rows: np.ndarray, colour: str) -> None:
+        """Where T² of a new row of the same normal law is at its limit."""
+        points = self.features[rows][:, :2]
+        n = len(points)
+        if self.confidence is None or points.shape[1] < 2 or n < 4:
+            return
+        limit = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(self.confidence, 2, n - 2)
+        values, vectors = np.linalg.eigh(np.cov(points.T))
+        angle = np.linspace(0, 2 * np.pi, 200)
+        circle = np.vstack([np.cos(angle), np.sin(angle)])
+        line = vectors * np.sqrt(np.maximum(values, 0.0) * limit) @ circle
+        ax.plot(*(line + points.mean(axis=0)[:, np.newaxis]), color=colour, linewidth=1.1)
 
     @property
     def n_merged(self) -> int:
@@ -193,6 +225,9 @@ def _look(number: int) -> dict[str, str]:
 #: Attributes that hold directions, and whether one is a row (as in components_) or a column.
 DIRECTIONS = (("components_", True), ("x_rotations_", False), ("scalings_", False))
 
+#: Attributes that hold other values of every column.
+FITTED = {"loading": "loadings_", "coefficient": "coef_", "VIP": "vip_"}
+
 
 @dataclass
 class LoadingsDisplay(Display):
@@ -209,6 +244,10 @@ class LoadingsDisplay(Display):
         Number of bars: the columns with the largest weights.
     position_label : str, default="column"
         Label of the axis of positions.
+    quantity : str, default="weight"
+        Label of the axis of values, such as "loading", "coefficient" or "VIP".
+    low, high : arrays like weights, optional
+        Ends of intervals, drawn as bands over positions.
 
     Attributes
     ----------
@@ -230,6 +269,9 @@ class LoadingsDisplay(Display):
     component_names: Sequence[str] = ()
     n_shown: int = 15
     position_label: str = "column"
+    quantity: str = "weight"
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     @classmethod
     def from_predictions(
@@ -239,6 +281,9 @@ class LoadingsDisplay(Display):
         names: Sequence[str] | None = None,
         positions: Any = None,
         n_components: int = 2,
+        quantity: str = "weight",
+        low: Any = None,
+        high: Any = None,
         ax: Axes | None = None,
     ) -> LoadingsDisplay:
         """Weights from an array.
@@ -250,6 +295,8 @@ class LoadingsDisplay(Display):
         positions : array-like of shape (n_features,), optional
         n_components : int, default=2
             How many of the leading directions to show.
+        quantity : str, default="weight"
+        low, high : array-like of the shape of weights, optional
         ax : matplotlib Axes, optional
             Draw at once.
         """
@@ -260,7 +307,8 @@ class LoadingsDisplay(Display):
             raise ValueError(f"{counted(len(labels), 'name')} for {counted(n_features, 'column')}.")
         places = None if positions is None else np.asarray(positions, dtype=float)
         titles = [f"feature {number + 1}" for number in range(len(matrix))]
-        display = cls(matrix, labels, places, titles)
+        ends = [None if end is None else np.atleast_2d(end)[:n_components] for end in (low, high)]
+        display = cls(matrix, labels, places, titles, quantity=quantity, low=ends[0], high=ends[1])
         return display._drawn_on(ax)
 
     @classmethod
@@ -270,6 +318,7 @@ class LoadingsDisplay(Display):
         *,
         positions: Any = None,
         n_components: int = 2,
+        quantity: Literal["weight", "loading", "coefficient", "VIP"] = "weight",
         ax: Axes | None = None,
     ) -> LoadingsDisplay:
         """Directions of a fitted linear extractor, or of the one in a pipeline.
@@ -280,9 +329,22 @@ class LoadingsDisplay(Display):
             With ``components_``, ``x_rotations_`` (PLS) or ``scalings_`` (LDA).
         positions : array-like of shape (n_features,), optional
         n_components : int, default=2
+        quantity : {"weight", "loading", "coefficient", "VIP"}, default="weight"
+            What is drawn: ``loadings_``, ``coef_`` and ``vip_`` are those of :class:`KernelPLS`.
         ax : matplotlib Axes, optional
             Draw at once.
         """
+        if quantity != "weight":
+            step = last_step(extractor, FITTED[quantity])
+            values = np.atleast_2d(require_fitted(step, FITTED[quantity]))
+            return cls.from_predictions(
+                values,
+                names=names_of(step, values.shape[1]),
+                positions=positions,
+                n_components=n_components,
+                quantity=quantity,
+                ax=ax,
+            )
         for attribute, by_row in DIRECTIONS:
             step = last_step(extractor, attribute)
             if hasattr(step, attribute):
@@ -321,9 +383,14 @@ class LoadingsDisplay(Display):
                 linewidth=1.5,
                 label=in_legend(self.component_names[number]),
             )
-        ax.axhline(0.0, color=FAINT, linewidth=0.8)
+            if self.low is not None and self.high is not None:
+                ends = self.low[number][order], self.high[number][order]
+                colour = COLOURS[number % len(COLOURS)]
+                ax.fill_between(positions[order], *ends, color=colour, alpha=0.18, linewidth=0)
+        middle = 1.0 if self.quantity == "VIP" else 0.0  # VIP of an average column
+        ax.axhline(middle, color=FAINT, linewidth=0.8)
         ax.set_xlabel(self.position_label)
-        ax.set_ylabel("weight")
+        ax.set_ylabel(self.quantity)
         tidy(ax)
 
     def _bars(self, ax: Axes, shown: int) -> None:
@@ -344,5 +411,5 @@ class LoadingsDisplay(Display):
         )
         ax.invert_yaxis()
         ax.axvline(0.0, color=FAINT, linewidth=0.8)
-        ax.set_xlabel("weight")
+        ax.set_xlabel(self.quantity)
         tidy(ax, grid="x")

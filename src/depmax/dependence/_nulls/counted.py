@@ -39,7 +39,7 @@ from depmax.dependence._nulls.law import (
 )
 from depmax.dependence._nulls.permutation import SLACK
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
-from depmax.dependence._terms import Terms
+from depmax.dependence._terms import Terms, centred_gram
 from depmax.kernels.kernel import Kernel
 
 #: Different values of a column up to which it is counted as it is.
@@ -205,7 +205,6 @@ class CountedColumn:
     counts: np.ndarray
     psi: np.ndarray  # Σψ, shape (n_levels, r)
     squares: np.ndarray  # Σ‖ψ‖²
-    places: np.ndarray  # per level of the grid: its position here; -1 if no row has it
     edges: np.ndarray | None = None  # ends of the values that were rounded to each, (n_levels, 2)
 
     @classmethod
@@ -221,9 +220,7 @@ class CountedColumn:
             edges = grid.edges[some]
         else:
             values = grid.levels[some]
-        places = np.full(grid.count, -1)
-        places[some] = np.arange(len(some))
-        return cls(values, counts, sums[some, 3:], sums[some, 2], places, edges)
+        return cls(values, counts, sums[some, 3:], sums[some, 2], edges)
 
     @property
     def n_samples(self) -> int:
@@ -271,11 +268,7 @@ class LevelGram:
         """Values of a resolved kernel."""
         values = column.values[:, np.newaxis]
         gram = np.asarray(kernel(values, values), dtype=np.float64)
-        means = gram @ column.counts / column.n_samples
-        gram -= means[:, np.newaxis]
-        gram -= means[np.newaxis, :]
-        gram += column.counts @ means / column.n_samples
-        return cls(column, gram)
+        return cls(column, centred_gram(gram, column.counts))
 
     def hsic(self, psi: np.ndarray, squares: np.ndarray, *, unbiased: bool) -> float:
         """HSIC with a target of these sums per level."""
@@ -533,7 +526,6 @@ def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generato
             np.bincount(codes, minlength=len(counts)),
             column.psi,
             column.squares,
-            column.places,
         )
         drawn = pool[rng.permutation(len(pool))[:n]]
         drawn = drawn - drawn.mean(axis=0)

@@ -14,6 +14,7 @@ from scipy import special
 
 from depmax.dependence._nulls.law import CHUNK, LEADING, leading_eigenvalues, u_centred
 from depmax.dependence._terms import unbiased_hsic
+from depmax.dependence.variance import shares_of_coordinates
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
@@ -49,17 +50,8 @@ class TargetCoordinates:
 
     @cached_property
     def own_shares(self) -> np.ndarray:
-        """(B̃ ∘ B̃)1 as in ``variance.shares_of_coordinates``, on principal axes."""
-        psi, l = self.psi, self.squares  # noqa: E741  (kernel l of y, as in the formulas)
-        m = len(l)
-        v = -l / (m - 2)
-        b = v - v.sum() / (m - 1)
-        products = psi**2 @ np.einsum("ij,ij->j", psi, psi) - l**2  # ΨᵀΨ is diagonal
-        k_v = psi @ (psi.T @ v) - l * v
-        shares: np.ndarray = (
-            products + 2.0 * (b * l - k_v + b * (v.sum() - v)) + (m - 1) * b**2 + (v @ v - v**2)
-        )
-        return shares
+        """(B̃ ∘ B̃)1: what every row contributes to m(m-3) HSIC₁ of the target with itself."""
+        return shares_of_coordinates(self.psi, self.psi)
 
     def draws(self, count: int) -> Drawn:
         """Random rows of the target for ``count`` rows of a column."""

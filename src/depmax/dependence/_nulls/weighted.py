@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data.sample import Sample, read_target_sample, require_samples, sample_of_matrix
+from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.sorted_columns import (
@@ -24,7 +24,7 @@ from depmax.dependence._nulls.sorted_columns import (
     SortedColumns,
     places_by_rank,
 )
-from depmax.dependence._terms import coordinates_to, terms, unbiased_hsic
+from depmax.dependence._terms import centred_gram, coordinates_to, terms, unbiased_hsic
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels._parts import Choose
@@ -39,9 +39,7 @@ def with_weights(side: Sample) -> Sample:
     shares = side.weight / side.weight.mean()
     if side.is_narrow:
         return Sample(Linear(), shares[:, np.newaxis] * side.centred_coordinates())
-    gram = side.gram()
-    means = side.mean_of(gram)
-    centred = gram - means - means[:, np.newaxis] + side.mean_of(means)
+    centred = centred_gram(side.gram(), side.weight)
     return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
 
 
@@ -65,17 +63,6 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
     return weight.min() < weight.max() and bool(
         (weight == weight[levels.first][levels.codes]).all()
     )
-
-
-def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
-    """Refuse what no permutation of y against weighted rows of X can answer."""
-    for name, value in (("groups", groups), ("given", given)):
-        if value is not None:
-            raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
-    if method not in ("aggregate", "permutation"):
-        raise ValueError(
-            f"With sample_weight, method must be 'aggregate' or 'permutation', got {method!r}."
-        )
 
 
 @dataclass(frozen=True)
@@ -166,15 +153,6 @@ class WeighedTarget:
         if test:
             return partial(refuse_to_choose, "screen with sample_weight")
         return partial(most_dependent, self.side, warn=False)
-
-
-def read_weighed_target(
-    y: Any, target_kernel: Any, weight: np.ndarray, tol: float
-) -> WeighedTarget:
-    """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
-    side = read_target_sample(y, target_kernel, weight=weight)
-    require_samples(side.total, unbiased=True)
-    return WeighedTarget.of(side, read_target_sample(y, target_kernel, is_part=True), tol)
 
 
 def _weighted_hsic(sums: tuple[np.ndarray, ...], weight: np.ndarray, unbiased: bool) -> np.ndarray:

@@ -19,6 +19,7 @@ from depmax.evaluation.comparison.page_columns import (
     features_section,
     target_section,
 )
+from depmax.evaluation.comparison.page_pls import pls_section
 from depmax.evaluation.comparison.problem import Listener, Progress, clock, quiet
 from depmax.evaluation.comparison.trials import quiet_warnings
 from depmax.evaluation.comparison.words import judged_on, limits
@@ -62,6 +63,7 @@ def report_of(
         ("curves", lambda: curves_section(comparison)),
         ("classes", lambda: classes_section(comparison)),
         ("features", lambda: features_section(comparison)),
+        ("PLS", lambda: pls_section(comparison)),
         ("notes", lambda: trouble_section(comparison, notes)),
         ("repeat", lambda: repeat_section(comparison, command)),
     ]

@@ -207,11 +207,6 @@ class CodedTarget:
             return np.sqrt(self.counts)
         return np.ones(n_columns)
 
-    @property
-    def spread(self) -> np.ndarray:
-        """Standard deviation of every column, of shape (r,)."""
-        return np.asarray(self.values.std(axis=0))
-
     @cached_property
     def centred(self) -> Any:
         """Y minus its mean: an array, or what gives the values of a block."""

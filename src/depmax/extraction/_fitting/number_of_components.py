@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
+from depmax._threads import slices
 from depmax.algebra.points import Points, points_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
@@ -30,6 +31,10 @@ NEIGHBORS = 5
 RANGE = 2.0
 #: Neighbours of each sample that tell the intrinsic dimension: fewest and most.
 DIMENSION_NEIGHBORS = (10, 20)
+#: Random signs of the randomisation test, and the p-value from which on errors are alike.
+RANDOMISATIONS, ALIKE = 999, 0.01
+#: Signs that are drawn at once, over all rows.
+DRAWN = 2**22
 
 
 def by_neighbors(model: Any, X: Any, y: Any, data: Sample) -> int:
@@ -54,6 +59,7 @@ def by_neighbors(model: Any, X: Any, y: Any, data: Sample) -> int:
             splitter = StratifiedKFold
     has_labels = target.kind in ("classes", "multilabel")
     scores: list[list[float]] = []
+    losses: list[np.ndarray] = []
     for train, test in splitter(FOLDS, shuffle=True, random_state=0).split(values, values):
         predictor = model.estimator
         if predictor is None:
@@ -62,11 +68,16 @@ def by_neighbors(model: Any, X: Any, y: Any, data: Sample) -> int:
         scorer = check_scoring(predictor, model.scoring)
         own = np.concatenate([known[train], rest])
         scores.append([])
+        lost = []
         for features, held_out in _paths(model, X, y, own, known[test], limit):
             fitted = clone(predictor).fit(features[: len(train)], values[train])
             scores[-1].append(float(scorer(fitted, held_out, values[test])))
+            lost.append(row_losses(values[test], fitted.predict(held_out), values, has_labels))
+        losses.append(np.column_stack(lost))
     shortest = min(map(len, scores))
-    return fewest_within_one_error(np.array([row[:shortest] for row in scores]))
+    chosen = fewest_within_one_error(np.array([row[:shortest] for row in scores]))
+    keep_errors(model, joined(losses), 1.0 if has_labels else 2.0, chosen)
+    return chosen
 
 
 def most_components(points: Points) -> int | None:
@@ -97,6 +108,72 @@ def fewest_within_one_error(scores: np.ndarray) -> int:
     best = int(np.argmax(means))
     error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
     return int(np.argmax(means >= means[best] - error)) + 1
+
+
+def fewest_by_randomisation(losses: np.ndarray) -> int:
+    """Fewest components whose losses are not significantly larger than those of the best number.
+
+    The differences of the losses of a row have a random sign if both numbers predict alike: the
+    test of van der Voet (1994), as in R's ``pls::selectNcomp``.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n_rows, n_counts)
+        Of held-out rows.
+
+    Examples
+    --------
+    >>> losses = np.random.default_rng(0).chisquare(1, size=(50, 3)) * [9.0, 1.1, 1.0]
+    >>> fewest_by_randomisation(losses)
+    2
+    """
+    best = int(np.argmin(losses.mean(axis=0)))
+    differences = losses[:, :best] - losses[:, [best]]
+    observed, n_rows = differences.sum(axis=0), len(losses)
+    rng, reached = np.random.default_rng(0), np.zeros(best)
+    for block in slices(RANDOMISATIONS, max(1, DRAWN // n_rows)):
+        signs = 2.0 * rng.integers(2, size=(block.stop - block.start, n_rows)) - 1.0
+        reached += (signs @ differences >= observed).sum(axis=0)
+    alike = np.append((1 + reached) / (1 + RANDOMISATIONS) > ALIKE, True)
+    return int(alike.argmax()) + 1
+
+
+def row_losses(
+    y: np.ndarray, answers: np.ndarray, of: np.ndarray, has_labels: bool, power: float = 2.0
+) -> np.ndarray:
+    """Of every row: the share of wrong labels, or a power of the difference, of shape (n_rows,).
+
+    Several outputs are in units of their deviation in ``of``, all rows.
+    """
+    if has_labels:
+        return np.asarray(y != answers, dtype=np.float64).reshape(len(y), -1).mean(axis=1)
+    differences = np.abs(y - answers).reshape(len(y), -1)
+    if differences.shape[1] > 1:
+        spread = of.std(axis=0)
+        differences = differences / np.where(spread > 0, spread, 1.0)
+    powers: np.ndarray = (differences**power).mean(axis=1)
+    return powers
+
+
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Losses of the rows of all folds, for as many components as all have, (n_rows, n_counts)."""
+    shortest = min(part.shape[1] for part in parts)
+    return np.vstack([part[:, :shortest] for part in parts])
+
+
+def keep_errors(model: Any, losses: np.ndarray, power: float, chosen: int) -> None:
+    """Remember the errors of held-out rows, and the number of components that rules choose."""
+    model.cv_errors_ = losses.mean(axis=0) ** (1.0 / power)
+    model.cv_choices_ = choices_of(losses, chosen)
+
+
+def choices_of(losses: np.ndarray, chosen: int) -> dict[str, int]:
+    """The number of components by three rules, from losses of rows, (n_rows, n_counts)."""
+    return {
+        "least error": int(np.argmin(losses.mean(axis=0))) + 1,
+        "one standard error": chosen,
+        "randomisation": fewest_by_randomisation(losses),
+    }
 
 
 def enough_rows(count: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -23,6 +23,9 @@ from depmax.extraction._fitting.number_of_components import (
     enough_rows,
     fewest_within_one_error,
     fit_part,
+    joined,
+    keep_errors,
+    row_losses,
 )
 from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, most_possible
 from depmax.extraction.extractor import DependenceExtractor
@@ -34,6 +37,8 @@ FOLDS = 10
 PATH = 32
 #: Share of the path from which on the number chosen is near its end.
 NEAR_THE_END = 0.75
+#: Training rows and others, of every fold.
+Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,17 @@ class Readout:
     threshold: float | None = None  # value above which a label is there; None: y holds numbers
     flat: bool = True  # whether y has one dimension
     variance: float = 1.0  # of the values about the centres, of each coordinate
+    #: Mean features M of each class, (n_classes, k), where centres are MQ + b; None: they are not.
+    class_features: np.ndarray | None = None
+
+    def first(self, count: int) -> Readout:
+        """The prediction from the first features, of orthogonal ones fitted by least squares."""
+        loadings, means = self.loadings[:count], self.class_features
+        if means is None:
+            return replace(self, loadings=loadings)
+        means = means[:, :count]
+        centres = means @ loadings + self.intercept
+        return replace(self, loadings=loadings, centres=centres, class_features=means)
 
     def with_fit(self, loadings: np.ndarray, intercept: np.ndarray) -> Readout:
         """The same target from another fit."""
@@ -215,12 +231,16 @@ class FeaturePredictor(DependenceExtractor):
             sums = np.vstack([-covariances, covariances]) / 2
         else:
             sums = covariances * np.sqrt(counts)[:, np.newaxis]
-        centres = sums / counts[:, np.newaxis] @ loadings
+        means = sums / counts[:, np.newaxis]
+        centres = means @ loadings
         total = float(np.sum(squares @ loadings**2))
         within = total - float(counts @ np.square(centres).sum(axis=1))
         smallest = np.finfo(np.float64).eps * max(total, np.finfo(np.float64).tiny)
         variance = max(within / max(len(counts) - 1, 1), smallest) / counts.sum()
-        return Readout(loadings, intercept, target.classes, centres + intercept, variance=variance)
+        centres += intercept
+        return Readout(
+            loadings, intercept, target.classes, centres, variance=variance, class_features=means
+        )
 
     def _has_labels(self, target: CodedTarget) -> bool:
         return self._reads_labels and target.kind == "multilabel"
@@ -231,54 +251,67 @@ class FeaturePredictor(DependenceExtractor):
         """The fewest features whose error of held-out rows is within one error of the least."""
         target = self._read_answer(y, None).numbers
         most = most_possible(data)
-        limit = min(PATH, most)
+        limit, splits = min(PATH, most), list(shuffled_folds(target))
         while True:
-            losses = self._held_out_losses(X, target, limit)
+            folds = self._held_out(X, target, data, splits, limit)
+            losses = joined([fold.losses(self, target) for fold in folds])
             count = fewest_within_one_error(-losses)
             ended = losses.shape[1] < limit or limit == most
             if ended or count < NEAR_THE_END * limit:
                 break
             limit = min(2 * limit, most)
-        numbers = target.classes is None and not self._has_labels(target)
-        means = losses.mean(axis=0)
-        self.cv_errors_ = means ** (1.0 / self._power) if numbers else means
+        keep_errors(self, losses, self._loss_power(target), count)
         return count
 
-    def _held_out_losses(self, X: Any, target: CodedTarget, limit: int) -> np.ndarray:
-        """Loss of every row for 1, 2, … features of fits to other rows, (n_rows, n_counts)."""
+    def _held_out(
+        self,
+        X: Any,
+        target: CodedTarget,
+        data: Sample,
+        splits: Splits,
+        limit: int,
+    ) -> Iterator[HeldOut]:
+        """Features of the rows of every fold, and how 1, 2, … of them predict, by other rows."""
         y = target.plain
-        found: list[np.ndarray] = []
-        for train, test in _splits(target):
+        for train, test in splits:
             model, features, held_out = fit_part(self, X, y, train, test, limit)
             own, T = model._read_answer(y[train], None).coded, features.astype(np.float64)
-            known = T, np.square(T).sum(axis=0), own.seen(self.center).T @ T
-            losses = []
-            for count in range(1, T.shape[1] + 1):
-                first, squares, covariances = (part[..., :count] for part in known)
-                readout = model._read_out(own, partial(np.asarray, first), squares, covariances)
-                losses.append(self._losses(y[test], readout.answers(held_out[:, :count]), target))
-            found.append(np.column_stack(losses))
-        shortest = min(losses.shape[1] for losses in found)
-        return np.vstack([losses[:, :shortest] for losses in found])
+            squares, covariances = np.square(T).sum(axis=0), own.seen(self.center).T @ T
+            readouts = tuple(
+                model._read_out(own, partial(np.asarray, T[:, :k]), squares[:k], covariances[:, :k])
+                for k in range(1, min(limit, T.shape[1]) + 1)
+            )
+            yield HeldOut(test, held_out, readouts)
 
-    def _losses(self, y: np.ndarray, answers: np.ndarray, target: CodedTarget) -> np.ndarray:
-        """Of every row: whether it is wrong, or a power of the difference, of shape (n_rows,)."""
-        if target.classes is not None:
-            return np.asarray(y != answers, dtype=np.float64)
-        if self._has_labels(target):
-            return np.asarray(y != answers).mean(axis=1)
-        differences = np.abs(y - answers).reshape(len(y), -1)
-        if differences.shape[1] > 1:  # outputs in units of their deviation
-            differences = differences / np.where(target.spread > 0, target.spread, 1.0)
-        powers: np.ndarray = (differences**self._power).mean(axis=1)
-        return powers
+    def _loss_power(self, target: CodedTarget) -> float:
+        """Of differences in the loss of a row; 1 for labels, which are wrong or not."""
+        is_number = target.classes is None and not self._has_labels(target)
+        return self._power if is_number else 1.0
 
 
-def _splits(target: CodedTarget) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+@dataclass(frozen=True)
+class HeldOut:
+    """One fold, seen by a fit to the other rows."""
+
+    test: np.ndarray  # its rows
+    features: np.ndarray  # shape (n_test, ≥ k)
+    readouts: tuple[Readout, ...]  # of the first 1, 2, …, k features
+
+    def losses(self, model: FeaturePredictor, target: CodedTarget) -> np.ndarray:
+        """Of every row for every number of features, of shape (n_test, k)."""
+        y, has_labels = target.plain, target.classes is not None or model._has_labels(target)
+        answers = (one.answers(self.features[:, : k + 1]) for k, one in enumerate(self.readouts))
+        lost = [row_losses(y[self.test], own, y, has_labels, model._power) for own in answers]
+        return np.column_stack(lost)
+
+
+def shuffled_folds(
+    target: CodedTarget, folds: int = FOLDS
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Training rows and others; of classes both have as many as the whole, if there are enough."""
     m = target.n_samples
     enough_rows(m)
-    splitter, groups, n_folds = KFold, np.zeros(m), min(FOLDS, m // 2)
+    splitter, groups, n_folds = KFold, np.zeros(m), min(folds, m // 2)
     if target.classes is not None:
         groups, smallest = target.class_numbers, int(target.counts.min())
         if smallest > 1:
