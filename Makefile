@@ -5,37 +5,32 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints/ci.txt
 
 # Two workers with one thread each: more threads than cores make small matrix products slower.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
+SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+PYTEST := $(SERIAL) -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
-  reproduce bench shootout recovery verdicts calibrate fuzz audit clean docs dist wheel-test test-oldest
+.PHONY: help demo quick lint test ci docs wheel test-cluster test-neural test-browser test-oldest \
+  bench calibrate reproduce fuzz audit clean
 
 help:
-	@echo "make demo        which 20 of 500 columns matter? depmax compare, as its users install it"
-	@echo "make quick       ruff and few cases of the fast tests, in about a minute: while you work"
-	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
-	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
-	@echo "make lint        ruff check and ruff format --check"
-	@echo "make types       mypy"
-	@echo "make layering    import-linter: which package may import which"
-	@echo "make unit        all tests and doctests, without coverage"
-	@echo "make coverage    all tests and doctests, with coverage"
-	@echo "make docs        the site with its executed gallery, into docs/_build/html; warnings are errors"
-	@echo "make dist        sdist and wheel, into dist"
-	@echo "make wheel-test  install the wheel into an empty environment and use it there"
-	@echo "make test-oldest a part of the tests with the oldest supported dependencies"
+	@echo "make demo          which 20 of 500 columns matter? depmax compare, as its users install it"
+	@echo "make quick         ruff and few cases of the fast tests, in about a minute: while you work"
+	@echo "make lint          ruff, mypy, and which package may import which"
+	@echo "make test          lint, then the tests with coverage, in about six minutes on two cores"
+	@echo "make ci            what CI runs after make test: the targets from docs to test-neural"
+	@echo "make docs          the pages' code, and the site with its gallery, into docs/_build/html"
+	@echo "make wheel         sdist and wheel, into dist; the wheel is used in an empty environment"
+	@echo "make test-cluster  worker processes of a Dask cluster, some of which are killed"
 	@echo "make test-browser  the report in headless Chromium, installed if it can be"
-	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
-	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
-	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
-	@echo "make shootout    selectors and their peers on real data; needs DEPMAX_DATA (hours; resumable)"
-	@echo "make recovery    which methods find the relevant columns of simulated tables (hours; resumable)"
-	@echo "make verdicts    how often the sentences of compare are true; needs DEPMAX_DATA (half an hour)"
-	@echo "make calibrate   simulate what the tests promise (more than half an hour on two cores)"
-	@echo "make fuzz        damaged files for every reader and loader (minutes; CASES=100000 for hours)"
-	@echo "make audit       known vulnerabilities of the pinned libraries; needs the network"
-	@echo "make clean       remove .venv, caches and builds"
+	@echo "make test-neural   install torch into .venv and test depmax.neural"
+	@echo "make test-oldest   a part of the tests with the oldest supported dependencies"
+	@echo "make bench         benchmarks/bench_*.py, side by side with other libraries; also"
+	@echo "                   SMOKE=1 (all scripts, in seconds each), SCRIPTS='shootout recovery verdicts' (hours)"
+	@echo "make calibrate     simulate what the statistical tests promise (hours on two cores)"
+	@echo "make reproduce     the published tables beside ours; needs DEPMAX_DATA for most (hours)"
+	@echo "make fuzz          damaged files for every reader and loader (minutes; CASES=100000 for hours)"
+	@echo "make audit         known vulnerabilities of the pinned libraries; needs the network"
+	@echo "make clean         remove .venv, caches and builds"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -52,7 +47,7 @@ $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.docs-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
-	$(PIP) -e ".[docs]"
+	$(PIP) -e ".[dev,docs]"
 	@touch $@
 
 $(VENV)/.browser-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
@@ -77,45 +72,47 @@ demo: $(VENV)/.demo-stamp
 	@echo "On your own table: $(BIN)/depmax compare your.csv --target COLUMN"
 
 # Few cases of every test; no whole runs, simulations, scikit-learn's checks and doctests: see conftest.py.
-quick: lint
+quick: $(VENV)/.dev-stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(PYTEST) tests --quick -q
-
-test: lint types layering coverage
-
-test-neural: $(VENV)/.neural-stamp
-	$(PYTEST) tests/neural src/depmax/neural
 
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-
-types: $(VENV)/.dev-stamp
 	$(BIN)/mypy
-
-layering: $(VENV)/.dev-stamp
 	$(BIN)/lint-imports --no-cache
 
-unit: $(VENV)/.dev-stamp
-	$(PYTEST)
+# Lines are counted in few cases of every test; all cases run: see conftest.py.
+test: lint
+	$(PYTEST) -m "not cluster and not pages" --cov --cov-report=term
 
-coverage: $(VENV)/.dev-stamp
-	$(PYTEST) --cov --cov-report=term
+# One after the other, whatever -j says: they share .venv.
+ci: $(VENV)/.dev-stamp
+	@set -e; for target in docs wheel test-cluster bench test-browser test-neural; do \
+	  $(MAKE) --no-print-directory $$target SMOKE=1; done
 
 # -W: a broken link, a name without a page and a malformed docstring fail the build.
 docs: $(VENV)/.docs-stamp
+	$(PYTEST) -q -m pages tests/docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-dist: $(VENV)/.dev-stamp
-	rm -rf dist
-	$(BIN)/python -m build --outdir dist
-
 # From another folder, so that the wheel is imported and not the tree.
-wheel-test: dist
-	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
+wheel: $(VENV)/.dev-stamp
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/ci.txt \
 	  "$$(ls dist/*.whl)[cli]"
 	cd build/wheel && bin/depmax --version && bin/python $(CURDIR)/tests/wheel/smoke.py
+
+# Each test starts two workers of its own.
+test-cluster: $(VENV)/.dev-stamp
+	$(SERIAL) -q -m cluster tests
+
+test-neural: $(VENV)/.neural-stamp
+	$(PYTEST) tests/neural src/depmax/neural
 
 test-oldest: constraints/oldest.txt
 	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
@@ -136,32 +133,17 @@ test-browser: $(VENV)/.browser-stamp
 	    "installed here (root and apt-get are needed)."; \
 	fi
 
-references: $(VENV)/.bench-stamp
-	@set -e; for script in tests/references/make_*.py; do \
-	  test -e "$$script" || { echo "There is no tests/references/make_*.py yet." >&2; exit 1; }; \
-	  echo "$$script"; $(BIN)/python "$$script"; done
+# With SMOKE every script that no other imports, as small as it goes, without the other libraries.
+SMOKE ?=
+SCRIPTS ?= $(patsubst benchmarks/%.py,%,$(filter-out %/common.py,$(wildcard benchmarks/$(if $(SMOKE),[a-z],bench_)*.py)))
+bench: $(VENV)/.$(if $(SMOKE),docs,bench)-stamp
+	@set -e; for script in $(SCRIPTS); do echo "benchmarks/$$script.py"; \
+	  env $(if $(SMOKE),OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1) PYTHONPATH=. $(BIN)/python benchmarks/$$script.py $(if $(SMOKE),--smoke); done
 
 reproduce: $(VENV)/.bench-stamp
 	@set -e; for table in $$($(BIN)/python -m reproduction --names); do \
 	  echo "$$table"; $(BIN)/python -m reproduction "$$table" --n-jobs 2; done
 	$(BIN)/python -m reproduction --page
-
-bench: $(VENV)/.bench-stamp
-	@set -e; for script in benchmarks/bench_*.py; do \
-	  test -e "$$script" || { echo "There is no benchmarks/bench_*.py yet." >&2; exit 1; }; \
-	  echo "$$script"; $(BIN)/python "$$script"; done
-
-shootout: $(VENV)/.bench-stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shootout.py
-	PYTHONPATH=. $(BIN)/python benchmarks/shootout.py --page
-
-recovery: $(VENV)/.bench-stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/recovery.py
-	PYTHONPATH=. $(BIN)/python benchmarks/recovery.py --page
-
-verdicts: $(VENV)/.bench-stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/verdicts.py --n-jobs 2
-	$(BIN)/python benchmarks/verdicts.py --page
 
 calibrate: $(VENV)/.bench-stamp
 	$(BIN)/python benchmarks/calibration.py

@@ -1,4 +1,4 @@
-"""How files are collected: without optional libraries, imported once, and with ``--quick``."""
+"""How files are collected: without optional libraries, imported once; ``--quick``, ``--cov``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LONG = (
     "tests/reproduction",
 )
 
-#: Cases of one test that ``--quick`` runs at most.
+#: Cases of one test that ``--quick`` runs at most, and of which ``--cov`` counts the lines.
 MOST_CASES = 5
 
 
@@ -81,9 +81,23 @@ def pytest_collect_file(file_path: Path) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Count lines in few cases of every test, and run no others with ``--quick``."""
+    if config.getoption("cov_source", None):
+        count_lines_of_few(items)
+    if config.getoption("quick"):
+        leave_out_most(config, items)
+
+
+def count_lines_of_few(items: list[pytest.Item]) -> None:
+    """Run most cases without the tracer, which doubles their time and finds no further lines."""
+    counted = set(thin_diagonal(items))
+    for item in items:
+        if item not in counted:
+            item.add_marker("no_cover")
+
+
+def leave_out_most(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is slow, scikit-learn's checks, and most of the products of parameters."""
-    if not config.getoption("quick"):
-        return
     fast = [
         item
         for item in items

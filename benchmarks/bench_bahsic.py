@@ -2,28 +2,22 @@
 
 The same elimination (binary target, Gaussian kernel, "dimension" policy, 10 % steps) is run with
 explicit exponentials compiled by numba on both cores; the rankings must agree before anything is
-timed. One scoring pass is compared with the matrix products it cannot do without.
+timed.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
-import sys
 from typing import Any
 
 import numpy as np
-from common import best_seconds, duration, megabytes, peak_memory, save, table
+from common import best_seconds, duration, megabytes, parse, peak_memory, save, sized, table
 from numba import njit, prange
 from sklearn.feature_selection import mutual_info_classif
 
 from depmax import BAHSIC
-from depmax._threads import one_blas_thread
-from depmax.data.sample import read_target_sample
-from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
-from depmax.selection._search.changes import changes
-from depmax.selection._search.data import Change, SearchData
-from depmax.selection._search.squares import APART, Series
 
 
 @njit(parallel=True, fastmath=True, cache=True)
@@ -59,6 +53,19 @@ def explicit_elimination(X: np.ndarray, weights: np.ndarray) -> list[int]:
         gone = {active[place] for place in leaving}
         active = [column for column in active if column not in gone]
     return [*active, *worst_first[::-1]]
+
+
+def target_weights(y: np.ndarray) -> np.ndarray:
+    """M of unbiased HSIC = Σ M∘K for two classes: L - u1ᵀ - 1uᵀ + c on rows that differ."""
+    m = len(y)
+    signs = 2.0 * y - 1.0
+    psi = signs - signs.mean()
+    L = np.outer(psi, psi)
+    np.fill_diagonal(L, 0.0)
+    u = L.sum(axis=1) / (m - 2)
+    M = L - u[:, np.newaxis] - u + L.sum() / ((m - 1) * (m - 2))
+    np.fill_diagonal(M, 0.0)
+    return M / (m * (m - 3))
 
 
 DATA = """
@@ -110,7 +117,7 @@ def elimination(m: int, d: int, results: dict[str, Any], with_explicit: bool) ->
     row: dict[str, Any] = {"depmax": seconds}
     print(f"\n{m} x {d}: BAHSIC full elimination {seconds:.2f} s")
     if with_explicit:
-        weights = u_centred(read_target_sample(y, "auto").gram()) / (m * (m - 3))
+        weights = target_weights(y)
         explicit_elimination(X[:50], weights[:50, :50].copy())
         order = explicit_elimination(X, weights)
         ours = list(np.argsort(selector.ranking_))
@@ -146,25 +153,6 @@ def _mrmr(X: np.ndarray, y: np.ndarray) -> None:
     mrmr.mrmr_classif(pd.DataFrame(X), pd.Series(y), K=10, n_jobs=2, show_progress=False)
 
 
-def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
-    """One pass against the products it consists of."""
-    X, y = problem(m, d)
-    change = Change(np.arange(d), [np.array([j]) for j in range(d)], joins=False)
-    task = SearchData.of(X, read_target_sample(y, "auto"), True, np.float32, 2)
-    with one_blas_thread(2):  # as in a fit: two threads with a BLAS thread each
-        seconds = best_seconds(lambda: changes(task, Gaussian(np.sqrt(d)), change), 5)
-    single = X.astype(np.float32)
-    needed = Series.of(task, np.arange(d), np.arange(d), 0.5 / d).needed
-    powers = [int(np.sum(needed >= k)) for k in range(1, needed.max() + 1)]
-    widths = [d, *powers, int(np.sum(needed >= APART))]  # distances, powers, shifts
-    widths = [width for width in widths if width]
-    square = np.random.default_rng(0).normal(size=(m, m)).astype(np.float32)
-    bound = sum(best_seconds(lambda w=w: square @ single[:, :w], 5) for w in widths) / 2
-    results["pass"] = {"seconds": seconds, "gemm_bound": bound, "products": len(widths)}
-    print(f"\nOne scoring pass at {m} x {d}: {1e3 * seconds:.0f} ms, {len(widths)} products;")
-    print(f"  half of them as full products {1e3 * bound:.0f} ms: {bound / seconds:.0%} reached")
-
-
 BLOCKS = """
     import numpy as np
     from depmax import BAHSIC
@@ -193,15 +181,14 @@ def blocks(results: dict[str, Any], sizes: tuple[int, ...]) -> None:
 
 
 def main() -> None:
-    """Run all parts; ``--quick`` for small sizes."""
-    quick = "--quick" in sys.argv
+    """Run all parts."""
+    options = parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
     results: dict[str, Any] = {}
-    size = 300 if quick else 1000
-    scoring_pass(size, size, results)
+    size = sized(1000, 60)
     elimination(size, size, results, with_explicit=True)
-    if not quick:
+    if not options.smoke:
         elimination(2000, 2000, results, with_explicit=False)
-    blocks(results, (2000, 4000) if quick else (10_000, 50_000, 200_000))
+    blocks(results, sized((10_000, 50_000, 200_000), (1000,)))
     save("bahsic", results)
 
 

@@ -17,16 +17,17 @@ from typing import Any
 
 import common
 import numpy as np
-from ikpls.numpy import PLS
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from depmax import SMA, SMC, KernelPLS
-from depmax._threads import slices
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
+
+common.require("ikpls")
+from ikpls.numpy import PLS  # noqa: E402
 
 COMPONENTS = 10
 LANDMARKS = 500
@@ -110,7 +111,8 @@ def time_columns(n_rows: int, n_columns: int, n_features: int, kernel: Any) -> f
     def evaluate() -> None:
         for _ in range(n_features):
             candidates = X[rng.choice(n_rows, CANDIDATES, replace=False)]
-            for block in slices(n_rows, 2**18 // CANDIDATES):
+            for start in range(0, n_rows, 2**18 // CANDIDATES):
+                block = slice(start, start + 2**18 // CANDIDATES)
                 kernel(X[block], candidates)
 
     return common.best_seconds(evaluate, 1)
@@ -237,14 +239,16 @@ SHOW = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--map-rows", type=int, default=50_000)
-    parser.add_argument("--features", type=int, default=50, help="features of SMA and SMC")
+    parser.add_argument("--rows", type=int, default=common.sized(100_000, 2000))
+    parser.add_argument("--map-rows", type=int, default=common.sized(50_000, 2000))
+    parser.add_argument(
+        "--features", type=int, default=common.sized(50, 5), help="features of SMA and SMC"
+    )
     parser.add_argument(
         "--parts", nargs="+", choices=list(SHOW), default=list(SHOW), help="the others are kept"
     )
     parser.add_argument("--no-save", action="store_true", help="only print")
-    options = parser.parse_args()
+    options = common.parse(parser)
     # peers' own use of interfaces that their dependencies announce to change
     warnings.filterwarnings("ignore", category=FutureWarning)
     measure = {

@@ -167,16 +167,19 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", help="names of cases; default all")
     parser.add_argument("--speed", action="store_true", help="beside LightGBM, at usual sizes")
     parser.add_argument("--before", type=Path, help="an older work tree, timed in the same run")
-    options = parser.parse_args()
+    options = common.parse(parser)
     if options.speed:
         speed(options.before)
         return
     rows = []
-    for case in CASES:
+    for case in CASES[: common.sized(None, 3)]:
         if options.cases and case.name not in options.cases:
             continue
+        rows_of, columns = case.rows, case.columns
+        if common.SMOKE:
+            rows_of, columns = min(rows_of, 100), min(columns, 30)
         setup = SETUP.format(
-            selector=case.selector, target=case.target, rows=case.rows, columns=case.columns
+            selector=case.selector, target=case.target, rows=rows_of, columns=columns
         )
         measured = common.peak_memory(setup, "call(X, y, relevant)")
         found = int(measured["value"])

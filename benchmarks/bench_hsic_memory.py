@@ -86,10 +86,11 @@ def show(found: dict[str, dict[str, float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--map-rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=common.sized(10_000, 1000))
+    parser.add_argument("--map-rows", type=int, default=common.sized(1_000_000, 5000))
     parser.add_argument("--no-save", action="store_true", help="only print")
-    options = parser.parse_args()
+    options = common.parse(parser)
+    common.require("dcor", "hyppo")
     rates = common.machine()
     cores = common.N_CORES
     exp, gemm = rates[f"exp_float64_{cores}"], rates[f"gemm_flops_{cores}"]

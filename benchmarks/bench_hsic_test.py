@@ -19,14 +19,16 @@ from collections.abc import Callable
 from typing import Any
 
 import common
-import dcor
 import numpy as np
-from hyppo.independence import Hsic
 from joblib import parallel_config
 
 from depmax import hsic, hsic_test
 from depmax.kernels import Distance, Gaussian
 from depmax.kernels.distances import median_distance
+
+common.require("dcor", "hyppo")
+import dcor  # noqa: E402
+from hyppo.independence import Hsic  # noqa: E402
 
 N_COLUMNS = 10
 N_PERMUTATIONS = 200
@@ -225,9 +227,9 @@ def bars(timings: dict[int, Any], peaks: dict[str, dict[str, float]]) -> dict[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 5000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=common.sized([2000, 5000], [200]))
     parser.add_argument("--no-save", action="store_true", help="only print")
-    options = parser.parse_args()
+    options = common.parse(parser)
     warnings.simplefilter("ignore")  # hyppo warns that 200 permutations are few
     small = sample(60, dependent=True)
     hyppo_permutations(*small, 2, 1)  # compiles what hyppo compiles

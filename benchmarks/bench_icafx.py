@@ -7,7 +7,7 @@ import time
 import warnings
 
 import numpy as np
-from common import at_least, at_most, best_seconds, duration, report_bars, save, table
+from common import at_least, at_most, best_seconds, duration, parse, report_bars, save, sized, table
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -28,9 +28,9 @@ def make_data(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 def seconds_per_pass(X: np.ndarray, y: np.ndarray, n_jobs: int) -> float:
     """One visit to all rows, from fits with few and with many iterations."""
     found = []
-    for count in (3, 30):
+    for count in sized((3, 30), (2, 4)):
         fits = []
-        for _ in range(3):
+        for _ in range(sized(3, 1)):
             model = ICAFX(1, init="random", random_state=0, n_jobs=n_jobs)
             model.set_params(solver=QuasiNewton(max_iter=count, tol=0.0))
             start = time.perf_counter()
@@ -50,7 +50,7 @@ def seconds_per_iteration(X: np.ndarray, few: int = 2) -> float:
     # Fits in turns, so that both meet the same load; the least of each
     pairs = [
         [best_seconds(lambda count=count: fit(count), repeats=1) for count in (few, 3 * few)]
-        for _ in range(5)
+        for _ in range(sized(5, 1))
     ]
     short, long = np.min(pairs, axis=0)
     return float(long - short) / (2 * few)
@@ -59,10 +59,10 @@ def seconds_per_iteration(X: np.ndarray, few: int = 2) -> float:
 def main() -> None:
     """Compare, and print which bars are reached."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--samples", type=int, default=100_000)
-    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--samples", type=int, default=sized(100_000, 2000))
+    parser.add_argument("--features", type=int, default=sized(50, 6))
     parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
+    options = parse(parser)
     m, d, threads = options.samples, options.features, options.threads
     # fits are stopped after a set number of steps on purpose
     warnings.simplefilter("ignore", ConvergenceWarning)

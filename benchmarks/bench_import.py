@@ -69,9 +69,9 @@ def time_first_calls(name: str, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=common.sized(7, 1))
     parser.add_argument("--no-save", action="store_true", help="only print")
-    options = parser.parse_args()
+    options = common.parse(parser)
     rates = common.machine()
     imports = time_imports(options.rounds)
     first = {name: time_first_calls(name, min(3, options.rounds)) for name in CALLS}

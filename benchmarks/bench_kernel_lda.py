@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from common import at_least, best_seconds, duration, report_bars, save, table
+from common import at_least, best_seconds, duration, parse, report_bars, save, sized, table
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from depmax import KernelLDA
@@ -36,11 +36,11 @@ def unit(directions: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--columns", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=sized(100_000, 2000))
+    parser.add_argument("--columns", type=int, default=sized(100, 20))
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 10])
     parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
+    arguments = parse(parser)
     shape = (arguments.rows, arguments.columns)
     results = [measure(shape, count, arguments.repeats) for count in arguments.classes]
     ratios = [result["scikit-learn"] / result["depmax"] for result in results]

@@ -7,13 +7,15 @@ import time
 import warnings
 
 import numpy as np
-from common import at_least, at_most, duration, report_bars, save, table
+from common import at_least, at_most, duration, parse, report_bars, require, save, sized, table
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, hsic
 from depmax.datasets import make_product, make_rings
-from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE
+
+require("torch")
+from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE  # noqa: E402
 
 
 def epoch_seconds(m: int, d: int, batch: int, repeats: int = 12) -> tuple[float, float]:
@@ -35,7 +37,9 @@ def epoch_seconds(m: int, d: int, batch: int, repeats: int = 12) -> tuple[float,
         return time.perf_counter() - start
 
     # In turns, so that both meet the same load
-    found = np.array([[[seconds(m, n) for n in (1, 11)] for m in models] for _ in range(repeats)])
+    found = np.array(
+        [[[seconds(m, n) for n in (1, 11)] for m in models] for _ in range(sized(repeats, 1))]
+    )
     ours, plain = np.diff(found.min(axis=0), axis=1)[:, 0] / 10
     return float(ours), float(plain)
 
@@ -53,7 +57,7 @@ def held_out() -> dict[str, dict[str, float]]:
     }
     found: dict[str, dict[str, float]] = {}
     for make in (make_rings, make_product):
-        train, test = make(500, random_state=0), make(500, random_state=1)
+        train, test = (make(sized(500, 100), random_state=seed) for seed in (0, 1))
         found[train.name] = {
             name: hsic(model.fit(*train).transform(test.X), test.y)
             for name, model in methods.items()
@@ -64,10 +68,10 @@ def held_out() -> dict[str, dict[str, float]]:
 def main() -> None:
     """Compare, and print which bars are reached."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--samples", type=int, default=5120)
+    parser.add_argument("--samples", type=int, default=sized(5120, 512))
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--batch", type=int, default=256)
-    options = parser.parse_args()
+    options = parse(parser)
     # fits are stopped after a set number of steps on purpose
     warnings.simplefilter("ignore", ConvergenceWarning)
     ours, plain = epoch_seconds(options.samples, options.features, options.batch)

@@ -17,13 +17,13 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from common import at_least, report_bars, save, table
+from common import at_least, parse, report_bars, save, sized, table
 
 from depmax import BAHSIC, HSICLasso
 from depmax.datasets import make_mixed
 
 TOP = 10
-SIZES = ((500, 200), (1000, 1000), (2000, 2000))
+SIZES = sized(((500, 200), (1000, 1000), (2000, 2000)), ((100, 30),))
 
 Find = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -84,13 +84,13 @@ def compare(m: int, d: int, draws: int, n_jobs: int, peer_rows: int) -> dict[str
 def main() -> None:
     """Compare at three sizes, and print which bars are reached."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=sized(10, 1))
     parser.add_argument("--largest", type=int, default=2000)
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument(
         "--peer-rows", type=int, default=500, help="largest sample for pyHSICLasso, minutes beyond"
     )
-    options = parser.parse_args()
+    options = parse(parser)
     results = {}
     bars = {}
     for m, d in SIZES:

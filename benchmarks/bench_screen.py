@@ -104,10 +104,10 @@ def time_mutual_information(n_rows: int, n_columns: int, budget: float) -> dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--many-rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=common.sized(200_000, 5000))
+    parser.add_argument("--many-rows", type=int, default=common.sized(1_000_000, 10_000))
     parser.add_argument("--no-save", action="store_true", help="only print")
-    options = parser.parse_args()
+    options = common.parse(parser)
     rates = common.machine()
     bandwidth = common.copy_rate()
     print(f"memory {bandwidth / 1e9:.1f} GB/s")

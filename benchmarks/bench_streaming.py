@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import load, save, table
+from common import SMOKE, duration, load, parse, save, sized, table
 
 COLUMNS, COMPONENTS, GROUP = 100, 10, 50_000
-REPEATS = 3
+REPEATS = sized(3, 1)
 #: How files are written: options of pyarrow's write_table.
 WRITTEN: dict[str, dict[str, Any]] = {
     "default": {},
@@ -134,7 +134,7 @@ def reading(folder: str) -> dict[str, Any]:
     """Only decode the files, as they are decoded for sums, in one thread or in two."""
     from depmax import scan
 
-    return best(lambda: scan(Path(folder) / "large", target="y").pieces.total(counted))[1]
+    return best(lambda: scan(Path(folder) / "large", target="y").total(counted))[1]
 
 
 def counted(number: int, chunks: Any) -> int:
@@ -268,7 +268,7 @@ def predicted(folder: str) -> dict[str, Any]:
         return scan(parts[:count], target="y")
 
     def decode() -> None:
-        rows(1).pieces.total(counted)
+        rows(1).total(counted)
 
     decode()
     square, other = np.ones((2, 1000, 1000))
@@ -326,7 +326,7 @@ def run(part: str, argument: str, threads: int) -> dict[str, Any]:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment[name] = str(threads)
     done = subprocess.run(
-        [sys.executable, __file__, "--part", part, "--argument", argument],
+        [sys.executable, __file__, "--part", part, "--argument", argument, *["--smoke"] * SMOKE],
         check=False,
         capture_output=True,
         text=True,
@@ -335,7 +335,7 @@ def run(part: str, argument: str, threads: int) -> dict[str, Any]:
     if done.returncode:
         raise SystemExit(f"{part} failed:\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    print(part, threads, {k: v for k, v in found.items() if k != "components"}, flush=True)
+    print(f"{part}, {threads} threads: {duration(found.get('seconds', 0.0))}", flush=True)
     return found
 
 
@@ -386,7 +386,7 @@ def dask(folder: str) -> dict[str, Any]:
 def rows(_: str) -> dict[str, Any]:
     """Time per row."""
     found = {}
-    for size in (10**6, 10**7, 10**8):
+    for size in sized((10**6, 10**7, 10**8), (250_000,)):
         part = run("synthetic", str(size), 1)
         found[f"{size:,} rows"] = {
             "microseconds per row": 1e6 * part["seconds"] / size,
@@ -397,7 +397,7 @@ def rows(_: str) -> dict[str, Any]:
 
 def digits(_: str) -> dict[str, Any]:
     """A mean of a million times the spread."""
-    return run("far", str(10**8), 2)
+    return run("far", str(sized(10**8, 10**6)), 2)
 
 
 def model_of_cost(folder: str) -> dict[str, Any]:
@@ -418,18 +418,17 @@ WHOLE["model"] = model_of_cost
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", help=", ".join(WHOLE))
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=sized(1_000_000, 20_000))
     parser.add_argument("--folder", type=Path, help="keep the files here for the next part")
     parser.add_argument("--part")
     parser.add_argument("--argument", default="")
-    options = parser.parse_args()
+    options = parse(parser)
     if options.part:
         print(json.dumps(PARTS[options.part](options.argument)))
         return
-    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as own:
         base = options.folder or Path(own)
-        for name in options.names or WHOLE:
+        for name in options.names or sized(list(WHOLE), ["files", "model"]):
             kind = FOLDERS.get(name, "default")
             folder = base / kind
             for part, size in (("small", 4000), ("large", options.rows)):
@@ -440,7 +439,31 @@ def main() -> None:
             known = load("streaming") or {}
             results = {part: known[part] for part in WHOLE if part in known} | {name: found}
             save("streaming", results, "dask", "distributed", "pyarrow")
-    table(["part", "figure"], [[name, json.dumps(part)] for name, part in results.items()])
+            show(name, found)
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    """Ratios of a part, then a table of what was measured with a line for each run."""
+    print(f"\n{name}")
+    lines: dict[str, dict[str, float]] = {}
+
+    def collect(path: str, part: dict[str, Any]) -> None:
+        for key, value in part.items():
+            if isinstance(value, dict):
+                collect(f"{path}, {key}" if path else key, value)
+            else:
+                lines.setdefault(path, {})[key] = value
+
+    collect("", found)
+    for key, value in lines.pop("", {}).items():
+        print(f"  {key}: {value:.3g}")
+    heads = list(dict.fromkeys(key for line in lines.values() for key in line))
+    cells = [
+        [path, *(f"{line[key]:.3g}" if key in line else "" for key in heads)]
+        for path, line in lines.items()
+    ]
+    if lines:
+        table(["", *heads], cells)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ multiply-adds per second, in the same run, of a compiled loop that stays in regi
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import common
 import numba
 import numpy as np
 
@@ -93,7 +95,8 @@ def first_call() -> str:
 
 
 def main() -> None:
-    X = [str(s) for s in load("promoters").X.ravel()]
+    common.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    X = [str(s) for s in load("promoters").X.ravel()][: common.sized(None, 6)]
     n_pairs, size = len(X) * (len(X) + 1) / 2, len(X[0])  # all have the same size
     limit = most_multiply_adds_per_second()
     print(f"{len(X)} strings, {N_THREADS} threads; limit {limit / 1e9:.1f} billion multiply-adds/s")

@@ -110,8 +110,7 @@ def show(title: str, n_columns: int, found: dict[str, float]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--smoke", action="store_true", help="small tables, nothing written")
-    options = parser.parse_args()
+    options = common.parse(parser)
     warnings.simplefilter("ignore", UserWarning)
     with_gain = importlib.util.find_spec("lightgbm") is not None
     if not with_gain:

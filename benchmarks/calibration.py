@@ -44,7 +44,7 @@ class Run:
 
     def draws(self, count: int) -> int:
         """So many draws in a whole run."""
-        return max(2, count // self.shrink)
+        return min(count, max(20, count // self.shrink))
 
 
 #: What each part computes, and its table.
@@ -99,17 +99,19 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
 
 
 def main() -> int:
+    parts = common.sized(list(PARTS), ["permutation", "discoveries", "joint"])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the draws, nothing saved")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=parts, metavar="PART")
     parser.add_argument("--jobs", type=int, default=min(2, common.N_CORES), help="processes")
     parser.add_argument("--resume", action="store_true", help="keep settings of an earlier run")
-    options = parser.parse_args()
-    name = None if options.quick else "calibration"
+    options = common.parse(parser)
+    small = options.quick or options.smoke
+    name = None if small else "calibration"
     cells = common.Cells(name, options.jobs)
     if options.resume:
         cells = common.Cells.resumed("calibration", options.jobs)
-    run = Run(cells, 10 if options.quick else 1)
+    run = Run(cells, 1000 if options.smoke else 10 if options.quick else 1)
     results = {}
     for part in options.only:
         compute, show = PARTS[part]
@@ -121,7 +123,7 @@ def main() -> int:
     n_failed = sum(not each["passed"] for each in judged)
     if judged:
         print(f"\n{n_failed} of {len(judged)} settings miss their bar")
-    if options.quick:
+    if small:
         return 0
     earlier = common.load("calibration") or {}
     facts = common.facts("dcor", "hyppo")

@@ -1,8 +1,14 @@
-"""What every benchmark needs: time, peak memory, the machine's own speed, tables and results."""
+"""What every benchmark needs: time, peak memory, the machine's own speed, tables and results.
+
+With ``--smoke`` a script takes seconds: small tables, one repeat, nothing written. CI runs all of
+them so, to see that they run; figures come from whole runs.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gc
+import importlib.util
 import json
 import os
 import platform
@@ -25,12 +31,43 @@ N_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 LIBRARIES = ("depmax", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
+# --- whole runs and smoke runs --------------------------------------------------------------------
+#: Whether this run only shows that the script works.
+SMOKE = "--smoke" in sys.argv[1:]
+
+
+def sized(whole: Any, smoke: Any) -> Any:
+    """What a whole run takes, and what a smoke run does."""
+    return smoke if SMOKE else whole
+
+
+def require_data() -> None:
+    """End a smoke run where the folder of real data is not named."""
+    if SMOKE and not os.environ.get("DEPMAX_DATA"):
+        print("NOT RUN: needs real data in the folder that DEPMAX_DATA names")
+        sys.exit(0)
+
+
+def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Options of a script, with ``--smoke``."""
+    parser.add_argument("--smoke", action="store_true", help="small, nothing is written")
+    return parser.parse_args()
+
+
+def require(*libraries: str) -> None:
+    """End a smoke run where another library is missing; a whole run then fails by itself."""
+    missing = [name for name in libraries if importlib.util.find_spec(name) is None]
+    if SMOKE and missing:
+        print(f"NOT RUN: needs {', '.join(missing)} (pip install -e '.[bench]')")
+        sys.exit(0)
+
+
 # --- time -----------------------------------------------------------------------------------------
 def best_seconds(call: Callable[[], object], repeats: int = 5, budget: float = 30.0) -> float:
     """Least of several measurements; fewer once they have taken ``budget`` seconds together."""
     gc.collect()
     best, spent = np.inf, 0.0
-    for _ in range(repeats):
+    for _ in range(sized(repeats, 1)):
         start = time.perf_counter()
         call()
         elapsed = time.perf_counter() - start
@@ -60,6 +97,7 @@ def scaled_seconds(
 # --- the machine's own speed ----------------------------------------------------------------------
 def gemm_rate(threads: int = N_CORES, size: int = 1500) -> float:
     """Floating-point operations per second of a large float64 matrix product."""
+    size = sized(size, 100)
     matrix = np.random.default_rng(0).standard_normal((size, size))
     out = np.empty_like(matrix)
     with threadpool_limits(threads):
@@ -71,7 +109,7 @@ def exp_rate(dtype: Any = np.float64, threads: int = 1, size: int = 2**15) -> fl
     """Exponentials per second of ``np.exp`` on arrays that stay in the cache."""
     values = np.linspace(-10.0, 0.0, size, dtype=dtype)
     buffers = [np.empty_like(values) for _ in range(threads)]
-    rounds = 200
+    rounds = sized(200, 1)
 
     def work(out: np.ndarray) -> None:
         for _ in range(rounds):
@@ -84,6 +122,7 @@ def exp_rate(dtype: Any = np.float64, threads: int = 1, size: int = 2**15) -> fl
 
 def copy_rate(threads: int = N_CORES, size: int = 2**23) -> float:
     """Bytes read and written per second when large arrays are copied."""
+    size = sized(size, 2**16)
     pairs = [(np.ones(size), np.empty(size)) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         seconds = best_seconds(lambda: list(pool.map(lambda p: np.copyto(p[1], p[0]), pairs)), 7)
@@ -198,7 +237,9 @@ def at_most(value: float, bar: float) -> dict[str, Any]:
 
 
 def report_bars(bars: dict[str, dict[str, Any]]) -> None:
-    """Print which bars are reached."""
+    """Print which bars are reached; a smoke run reaches none."""
+    if SMOKE:
+        return
     for name, bar in bars.items():
         aim = f", aim {bar['aim']:g}" if bar.get("aim") else ""
         verdict = "reached" if bar["passed"] else "NOT REACHED"
@@ -258,10 +299,12 @@ def facts(*others: str) -> dict[str, Any]:
 
 def save(name: str, results: dict[str, Any], *others: str) -> None:
     """Write results with the versions of all libraries and the number of cores."""
+    text = json.dumps({**facts(*others), **results}, indent=1, default=_plain)
+    if SMOKE:
+        return
     RESULTS.mkdir(exist_ok=True)
-    content = {**facts(*others), **results}
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n")
+    path.write_text(text + "\n")
     print(f"Written: {path.relative_to(RESULTS.parent.parent)}")
 
 

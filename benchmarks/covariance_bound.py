@@ -14,6 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import common
 import matplotlib
 import numpy as np
 from _external import load_external
@@ -58,10 +59,13 @@ def curves(name: str, n_features: int, n_rows: int | None) -> dict[str, np.ndarr
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--features", type=int, default=32)
-    parser.add_argument("--rows", type=int, default=None, help="only the first rows")
+    parser.add_argument("--features", type=int, default=common.sized(32, 4))
+    parser.add_argument(
+        "--rows", type=int, default=common.sized(None, 600), help="only the first rows"
+    )
     parser.add_argument("--picture", type=Path, default=PICTURE)
-    options = parser.parse_args()
+    options = common.parse(parser)
+    common.require_data()
     figure, axes = plt.subplots(1, len(SETS), figsize=(9, 3.6), layout="constrained")
     for axis, (title, name) in zip(axes, SETS.items(), strict=True):
         found = curves(name, options.features, options.rows)
@@ -72,6 +76,8 @@ def main() -> None:
         axis.axhline(0, color="grey", linewidth=0.6)
         axis.set(title=title, xlabel="features k", ylabel="y²‖τ‖² - qk")
     axes[0].legend(frameon=False)
+    if options.smoke:
+        return
     figure.savefig(options.picture, dpi=110)
     print(f"Written: {options.picture}")
 

@@ -8,6 +8,7 @@ the columns in units of their standard deviations and in units ten times smaller
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 
 import common
@@ -19,7 +20,7 @@ from depmax.kernels import Gaussian
 
 PROBLEMS = {"XOR, 40 rows": (make_xor, 40), "regression, 80 rows": (make_nonlinear_regression, 80)}
 UNITS = (0.1, 1.0, 10.0)
-DRAWS = 10
+DRAWS = common.sized(10, 1)
 
 
 def ranks(make: Callable[..., Problem], rows: int, policy: str, unit: float) -> list[float]:
@@ -37,6 +38,7 @@ def ranks(make: Callable[..., Problem], rows: int, policy: str, unit: float) -> 
 
 def main() -> None:
     """Print the table."""
+    common.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
     lines = []
     for problem, (make, rows) in PROBLEMS.items():
         for policy in ("median", "dimension"):

@@ -20,12 +20,9 @@ import numpy as np
 import pandas as pd
 import shootout
 from _shootout_methods import Method
-from common import RESULTS
+from common import RESULTS, SMOKE, parse, require_data
 from scipy.optimize import minimize
-
-from depmax.data import read_target
-from depmax.kernels.distances import squared_distances
-from depmax.selection._scores.outputs import target_images
+from sklearn.metrics.pairwise import euclidean_distances
 
 FILE = RESULTS / "feature_weighting.csv"
 #: The first four belong to the tuning half of the shoot-out, the others to the report half.
@@ -55,10 +52,19 @@ def l1(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return w, np.ones_like(w)
 
 
+def target_images(y: np.ndarray, classes: bool) -> np.ndarray:
+    """Ψ, centred and of total variance 1: numbers, or indicators of classes."""
+    psi = y[:, np.newaxis].astype(float)
+    if classes:
+        psi = (psi == np.unique(y)).astype(float)
+    psi -= psi.mean(axis=0)
+    return psi / np.sqrt(np.sum(psi**2) / len(psi))
+
+
 def weighted_hsic(X: np.ndarray, images: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
     """tr(KHLH)/m² of exp(-‖w∘(x - z)‖²/2d), and its slopes in w²."""
     m, d = X.shape
-    K = np.exp(squared_distances(X * w, X * w) * (-0.5 / d))
+    K = np.exp(euclidean_distances(X * w, squared=True) * (-0.5 / d))
     M = (images @ images.T) * K / m**2
     squares = 2.0 * (M.sum(axis=1) @ (X * X) - np.einsum("ij,ij->j", X, M @ X))
     return float(M.sum()), -0.5 / d * squares
@@ -68,7 +74,7 @@ def rank_by_weights(penalty: Penalty, largest: float | None) -> Callable[..., np
     """A method of the shoot-out: columns by the penalty at which their weights vanish."""
 
     def rank(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
-        images = target_images(read_target(y.astype(str) if classes else y))
+        images = target_images(y, classes)
         w = np.ones(X.shape[1])
         unit, slopes = weighted_hsic(X, images, w)
         lasted, ties = np.zeros(len(w)), slopes
@@ -119,7 +125,11 @@ def main() -> None:
     """Run what is missing, or show the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", action="store_true", help="show the means and stop")
-    if parser.parse_args().table:
+    options = parse(parser)
+    require_data()
+    if SMOKE:
+        shootout.smoke(SETS[:1], METHODS[:1])
+    elif options.table:
         table()
     else:
         shootout.run(SETS, METHODS, repeats=1, max_rows=800, file=FILE)

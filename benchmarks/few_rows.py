@@ -16,7 +16,7 @@ import argparse
 
 import shootout
 from _shootout_methods import METHODS
-from common import RESULTS
+from common import RESULTS, parse, require_data
 
 FILE = RESULTS / "few_rows.csv"
 #: Sets of the shoot-out keep their half; of the others every second one, in alphabetical order.
@@ -38,8 +38,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=CHOICE + CHECK, choices=CHOICE + CHECK)
     parser.add_argument("--methods", nargs="+", default=COMPARED, choices=COMPARED)
     parser.add_argument("--again", action="store_true", help="replace results that are there")
-    options = parser.parse_args()
+    options = parse(parser)
+    require_data()
     methods = [METHODS[name] for name in options.methods]
+    if options.smoke:
+        shootout.smoke(CHECK[1:2], methods[3:4])
+        return
     if options.again:
         shootout.forget(options.sets, methods, FILE)
     shootout.run(options.sets, methods, REPEATS, max_rows=800, file=FILE)

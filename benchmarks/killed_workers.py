@@ -18,11 +18,11 @@ from typing import Any
 import dask.array as da
 import distributed
 import numpy as np
-from common import save, table
+from common import parse, save, sized, table
 
 from depmax import HSCA
 
-PARTS, ROWS, COLUMNS = 40, 5000, 20
+PARTS, ROWS, COLUMNS = sized(40, 4), 5000, 20
 PAUSE = 0.05  # seconds that a partition takes to make
 LONGEST = 120.0  # a machine that does other work takes tens of seconds to start a worker
 
@@ -71,8 +71,8 @@ def disturbed(cluster: Any, client: Any, after: float) -> tuple[np.ndarray, floa
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kills", type=int, default=20)
-    options = parser.parse_args()
+    parser.add_argument("--kills", type=int, default=sized(20, 1))
+    options = parse(parser)
     expected = in_memory()
     rows = []
     with (
@@ -89,7 +89,7 @@ def main() -> None:
             components, seconds, during = disturbed(cluster, client, after)
             error = float(np.abs(components - expected).max() / np.abs(expected).max())
             rows.append({"after": after, "seconds": seconds, "during": during, "error": error})
-            print(rows[-1], flush=True)
+            print(f"{after:.2f} s: {seconds:.1f} s, difference {error:.1g}", flush=True)
             results = {"undisturbed": undisturbed, "kills": rows}
             save("killed_workers", results, "dask", "distributed")
             assert error <= 1e-10, "another answer"

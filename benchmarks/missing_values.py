@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import RESULTS
+from common import RESULTS, parse
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401  (makes the next import work)
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
@@ -217,8 +217,13 @@ def main() -> None:
     parser.add_argument("--selectors", nargs="*", default=list(SELECTORS), choices=SELECTORS)
     parser.add_argument("--level", action="store_true", help="levels of p-values instead")
     parser.add_argument("--table", action="store_true", help="only show the results")
-    options = parser.parse_args()
+    options = parse(parser)
     warnings.simplefilter("ignore")  # of small folds and of peers, thousands of times
+    if options.smoke:
+        X, y = with_gaps("wine", "random")
+        for line in trials("wine", "random", (X.iloc[::3], y[::3]), ways=WAYS[:3]):
+            print(*line.values())
+        return
     if options.level:
         print(levels())
         return

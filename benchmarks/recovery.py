@@ -23,10 +23,11 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from common import RESULTS, table
+from common import RESULTS, parse, table
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
@@ -270,7 +271,7 @@ def short_of(lines: Sequence[dict[str, Any]], method: str) -> list[str]:
 # --- page -----------------------------------------------------------------------------------------
 PAGE = """# Which columns matter: simulated tables
 
-`make recovery` (`benchmarks/recovery.py`) draws tables whose relevant columns are known, and asks
+`benchmarks/recovery.py` draws tables whose relevant columns are known, and asks
 every method for as many columns as are relevant. A cell is its recall: the mean share of the
 relevant columns among those that it names, over {seeds} tables of {rows} rows (in brackets: over so
 many). All columns are uniform on [0, 1], and the relevant ones are at random places. What was not
@@ -294,7 +295,7 @@ Mean CPU seconds of one selection, on one core:
 
 {seconds}
 
-    make recovery
+    make bench SCRIPTS=recovery
 """
 
 
@@ -338,8 +339,14 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also what has results")
     parser.add_argument("--file", type=Path, help="where results are kept")
     parser.add_argument("--page", action="store_true", help="write the page")
-    given = parser.parse_args()
+    given = parse(parser)
     file = given.file or (DEVELOPMENT_FILE if given.development else FILE)
+    if given.smoke:
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "recovery.jsonl"
+            run(list(PROBLEMS)[:1], [12], DEVELOPMENT[:1], available(given.methods), file, True)
+            table(*rows_of(lines_of(file)))
+        return
     if given.page:
         text = page(lines_of(file))
         (Path(__file__).parents[1] / "docs" / "recovery.md").write_text(text, encoding="utf-8")

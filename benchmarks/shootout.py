@@ -20,6 +20,7 @@ import csv
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import _shootout_methods
@@ -27,7 +28,7 @@ import _shootout_sets
 import numpy as np
 from _shootout_methods import Method
 from _shootout_sets import Task
-from common import RESULTS
+from common import RESULTS, parse, require_data
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
@@ -164,6 +165,19 @@ def run(sets: Sequence[str], methods: Sequence[Method], repeats: int, max_rows: 
                 print(f"{name} fold {fold}: {len(missing)} methods", flush=True)
 
 
+def smoke(sets: Sequence[str], methods: Sequence[Method]) -> None:
+    """One fold of few rows and columns with every method; nothing is written."""
+    for name in sets:
+        task = _shootout_sets.load(name, 60)
+        task = replace(task, X=task.X[:, :12])
+        fold, train, test = next(splits(task, 1))
+        for method in methods:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                scores = [row["svm"] for row in run_fold(task, fold, train, test, method)]
+            print(f"{name} {method.name}: {', '.join(scores)}", flush=True)
+
+
 def main() -> None:
     """Read the command line and run, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -175,7 +189,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="replace results that are there")
     parser.add_argument("--file", type=Path, default=FILE, help="where results are kept")
     parser.add_argument("--page", action="store_true", help="write the page and its pictures")
-    options = parser.parse_args()
+    options = parse(parser)
+    require_data()
     if options.page:
         import _shootout_page
 
@@ -191,6 +206,9 @@ def main() -> None:
         if not method.available:
             print(f"{method.name} is left out: the package {method.needs} is not installed.")
     methods = [method for method in methods if method.available]
+    if options.smoke:
+        smoke(("sonar",), methods)
+        return
     if options.again:
         forget(sets, methods, options.file)
     run(sets, methods, options.repeats, options.max_rows, options.file)

@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import common
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -226,14 +227,16 @@ def worst(method: str, kind: str, sources: Sources) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", nargs="*", default=[], help="words that a line must contain")
-    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS[: common.sized(None, -1)]))
     parser.add_argument("--folder", type=Path, help="for the Parquet files; kept")
-    options = parser.parse_args()
+    options = common.parse(parser)
     warnings.simplefilter("ignore", depmax.ScaleWarning)  # columns as they are, on purpose
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    common.require_data()
+    known = not options.smoke and RESULTS.exists()
+    results = json.loads(RESULTS.read_text()) if known else {}
     with TemporaryDirectory() as own:
         folder = options.folder or Path(own)
-        for name in ("covertype", "mnist"):
+        for name in common.sized(("covertype", "mnist"), ("wdbc",)):
             chosen = [m for m in METHODS if all(w in f"{name} {m}" for w in options.only)]
             if not chosen:
                 continue
@@ -248,6 +251,8 @@ def main() -> None:
                         results[key] = worst(method, kind, sources)
                         seconds = time.perf_counter() - started
                         print(key, results[key], f"{seconds:.1f} s", flush=True)
+                        if options.smoke:
+                            continue
                         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     for key, found in results.items():
         for part, value in found.items():

@@ -10,13 +10,14 @@ units; the Laplacian score (He, Cai and Niyogi 2005) uses ten neighbours.
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 from _external import load_external
-from common import save, table
+from common import parse, require_data, save, sized, table
 from scipy.sparse.csgraph import laplacian
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import train_test_split
@@ -28,7 +29,7 @@ from depmax import BAHSIC, KernelRidgeElimination
 
 SETS = ("optdigits", "sonar", "wdbc", "segment", "spambase")
 COUNTS = (5, 10, 20)
-ROWS, DRAWS = 1200, 3
+ROWS, DRAWS = sized((1200, 3), (100, 1))
 
 
 def _laplacian(X: np.ndarray, raw: np.ndarray) -> np.ndarray:
@@ -89,10 +90,12 @@ def measure(name: str, draw: int) -> dict[str, list[tuple[float, float, float]]]
 
 def main() -> None:
     """Print and keep the table."""
+    parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    require_data()
     warnings.simplefilter("ignore")
     results: dict[str, dict[str, list[list[float]]]] = {}
     rows = []
-    for name in SETS:
+    for name in sized(SETS, ("sonar",)):
         draws = [measure(name, draw) for draw in range(DRAWS)]
         results[name] = {
             method: np.mean([draw[method] for draw in draws], axis=0).round(4).tolist()

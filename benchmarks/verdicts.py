@@ -270,7 +270,7 @@ of so many tables.
 
 What was expected on new data, with its 95 % interval, against what 4,000 other rows gave.
 
-    DEPMAX_DATA=... make verdicts
+    DEPMAX_DATA=... make bench SCRIPTS=verdicts
 """
 
 
@@ -304,11 +304,10 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=[*TUNING, *REPORT, *SIMULATED])
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--arrays", help="folder for the arrays behind the verdicts")
-    parser.add_argument("--smoke", action="store_true", help="one small table, nothing written")
     parser.add_argument(
         "--page", action="store_true", help="write docs/verdicts.md and its picture"
     )
-    given = parser.parse_args()
+    given = common.parse(parser)
     if given.smoke:
         for claim, figure in summary([judged("copies", 0)]).items():
             print(f"{claim:<52} {figure}")

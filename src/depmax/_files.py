@@ -112,7 +112,7 @@ def forget_unfinished() -> None:
 
 
 def _remove_left_over(path: Path) -> None:
-    """Remove temporary files of ``path`` whose process was killed: nobody holds their lock."""
+    """Remove temporary files of ``path`` whose process was killed: their lock is free."""
     for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
         other = path.parent / name
         with suppress(OSError):

@@ -1,6 +1,6 @@
 """Agreement with dcor, OpenTURNS and hyppo on real data.
 
-``make references`` remakes their values; the script beside the files says how each is computed.
+``tests/references/make_dependence.py`` remakes their values and says how each is computed.
 """
 
 from __future__ import annotations

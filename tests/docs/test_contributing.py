@@ -1,7 +1,8 @@
 """The doors of CONTRIBUTING: its examples, added to a copy of the package as the page says.
 
 Every block starts with a comment that names a file: a whole file, an export of a package
-(``…/__init__.py, and in __all__``), or an entry of a table (``…, in NAME``).
+(``…/__init__.py, and in __all__``), or an entry of a table (``…, in NAME``). ``make docs`` runs
+them.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def test_there_is_one_file_and_one_export_for_every_door() -> None:
     assert [Path(path).parent for path in files] == [Path(path).parent for path in edits[:-1]]
 
 
+@pytest.mark.pages
 def test_contracts_find_the_new_parts_and_hold(run: Callable[..., str]) -> None:
     contracts = ["tests/contracts", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:xdist"]
     report = run("-m", "pytest", *contracts, "-k", " or ".join(PARTS))
@@ -152,6 +154,7 @@ else:
 """
 
 
+@pytest.mark.pages
 def test_new_parts_serve_users(run: Callable[..., str], source: Path, tmp_path: Path) -> None:
     pytest.importorskip("polars", reason="the command line needs it")
     report = run("-c", USE.format(source=str(source)), folder=tmp_path)

@@ -1,4 +1,7 @@
-"""Every code block of README and guide runs, with what the page says to install and no more."""
+"""Every code block of README and guide runs, with what the page says to install and no more.
+
+``make docs`` runs them, ``make test`` the rest.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,7 @@ def test_every_page_is_known() -> None:
     assert OTHER_PAGES | guide == set(PAGES)
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_blocks_run_as_they_stand(page: str, tmp_path: Path) -> None:
     lacking = [name for name in PAGES[page] if find_spec(name) is None]

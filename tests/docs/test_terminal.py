@@ -1,4 +1,4 @@
-"""What pages show as the output of commands is what the commands print."""
+"""What pages show as the output of commands is what the commands print: ``make docs`` compares."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ terminal = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(terminal)
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", terminal.PAGES, ids=lambda page: page.name)
 def test_pages_are_current(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import depmax

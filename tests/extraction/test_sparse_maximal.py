@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import SMA, SMC, DeflationFeatures, load_model, save_model
-from depmax.extraction._fitting.column_search import best_combination
+from depmax.extraction.sparse_maximal import best_combination
 from depmax.kernels import Gaussian, Spectrum
 from tests.extraction.deflation_oracles import gaussian_gram, sparse_features
 
@@ -79,7 +79,7 @@ class TestDefinition:
         rows = rng.normal(size=(150, 3))
         target = np.cos(rows[:, 0])
         expected = METHODS[method](3, sparsity=2, n_candidates=30, random_state=0).fit(rows, target)
-        monkeypatch.setattr("depmax.extraction._fitting.column_search.BLOCK", 1)
+        monkeypatch.setattr("depmax.extraction.sparse_maximal.BLOCK", 1)
         model = METHODS[method](3, sparsity=2, n_candidates=30, random_state=0).fit(rows, target)
         np.testing.assert_array_equal(model.basis_indices_, expected.basis_indices_)
 

@@ -1,7 +1,7 @@
 """Dependence measures of other libraries on the bundled real data, kept in files beside this one.
 
-Run by ``make references``, which installs the other libraries; tests only read the files. Nothing
-of depmax takes part in the values but its data sets.
+``python tests/references/make_dependence.py`` needs the extra ``bench``; tests only read the
+files. Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def save(library: str, meaning: str, values: list[dict[str, Any]]) -> None:
     origin = {
         "library": library,
         "version": version(library),
-        "command": "make references",
+        "command": "python tests/references/make_dependence.py",
         "date": date.today().isoformat(),
         "values": meaning,
     }

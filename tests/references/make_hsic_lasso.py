@@ -1,7 +1,7 @@
 """Selections of pyHSICLasso on the bundled real data, kept in a file beside this one.
 
-Run by ``make references``, which installs pyHSICLasso; tests only read the file. Nothing of depmax
-takes part in the values but its data sets.
+``python tests/references/make_hsic_lasso.py`` needs the extra ``bench``; tests only read the file.
+Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def main() -> None:
     origin = {
         "library": "pyHSICLasso",
         "version": version("pyHSICLasso"),
-        "command": "make references",
+        "command": "python tests/references/make_hsic_lasso.py",
         "date": date.today().isoformat(),
         "values": "features in order of entry, beta and lam of its non-negative LARS; float32",
     }

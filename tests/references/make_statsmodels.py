@@ -1,7 +1,7 @@
 """Directions of statsmodels' SIR and PHD on the bundled real data, kept in a file beside this one.
 
-Run by ``make references``, which installs statsmodels; tests only read the file. Nothing of depmax
-takes part in the values but its data sets.
+``python tests/references/make_statsmodels.py`` needs the extra ``bench``; tests only read the
+file. Nothing of depmax takes part in the values but its data sets.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> None:
     origin = {
         "library": "statsmodels",
         "version": version("statsmodels"),
-        "command": "make references",
+        "command": "python tests/references/make_statsmodels.py",
         "date": date.today().isoformat(),
         "values": "params (rows of unit length) and eigs of SlicedInverseReg and "
         "PrincipalHessianDirections",

@@ -1,4 +1,4 @@
-"""What `make wheel-test` runs with the wheel: every package, the data, a model in a file."""
+"""What `make wheel` runs with the wheel: every package, the data, a model in a file."""
 
 from __future__ import annotations
 

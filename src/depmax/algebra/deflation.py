@@ -206,7 +206,7 @@ class Examples:
         return values
 
     def gram(self) -> np.ndarray:
-        """The same of all examples."""
+        """Kernel matrix of all examples."""
         return self.data.gram() if self.mean is None else self.against(self.data.rows)
 
     def diag(self) -> np.ndarray:
@@ -239,7 +239,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class ExampleColumns:
-    """The same kernel values of the rows of a block."""
+    """Kernel columns of the examples at the rows of a block."""
 
     examples: Examples
     view: Any

@@ -81,7 +81,7 @@ class Products:
 
 
 class FeatureProducts(Products):
-    """The same by features: K is not made, and each product visits the features twice."""
+    """Products by features: K is not made, and each product visits the features twice."""
 
     def __init__(self, space: Space) -> None:
         super().__init__(space.n_samples, space.weight)

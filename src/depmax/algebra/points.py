@@ -230,8 +230,8 @@ def median_distance(points: Points) -> float:
     return float(np.sqrt(median if median > 0 else np.median(squares[squares > 0])))
 
 
-def points_of(side: Sample) -> Points:
+def points_of(data: Sample) -> Points:
     """Points of the kernel's feature space: its features where it has them, else kernel values."""
-    if side.n_coordinates is not None:
-        return VectorPoints.of(side.coordinates(slice(None)), side.rows)
-    return KernelPoints(side.tile, side.diag(), side.rows)
+    if data.n_coordinates is not None:
+        return VectorPoints.of(data.coordinates(slice(None)), data.rows)
+    return KernelPoints(data.tile, data.diag(), data.rows)

@@ -58,7 +58,7 @@ class Norms:
 
 
 def norms_of(phi: Any, psi: Any, weight: np.ndarray | None = None) -> Norms:
-    """Those of some rows, dense or sparse, of shape (n, D) and (n, E), with a weight each."""
+    """Norms of some rows, dense or sparse, of shape (n, D) and (n, E), with a weight each."""
     if psi.shape[1] == 0 and weight is None:
         square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
         return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
@@ -130,11 +130,11 @@ class RowSums:
         return self.origin_y + self.sum_y / self.weight
 
     def centred(self) -> RowSums:
-        """The same rows measured from their own means."""
+        """Sums of these rows measured from their own means."""
         return self.about(self.mean_x, self.mean_y)
 
     def about(self, origin_x: np.ndarray, origin_y: np.ndarray) -> RowSums:
-        """The same rows measured from other origins."""
+        """Sums of these rows measured from other origins."""
         a, b = origin_x - self.origin_x, origin_y - self.origin_y  # φ' = φ - a, ψ' = ψ - b
         if not (a.any() or b.any()):
             return self

@@ -79,7 +79,7 @@ class FeatureProjection:
         return replace(self, weights=self.weights[:, order], shift=self.shift[order])
 
     def times(self, factors: np.ndarray) -> FeatureProjection:
-        """The same with every feature multiplied by a number."""
+        """A projection with every feature multiplied by a number."""
         return replace(self, weights=self.weights * factors, shift=self.shift * factors)
 
     def __call__(self, rows: Any) -> np.ndarray:
@@ -93,7 +93,7 @@ class FeatureProjection:
         return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
 
     def in_features(self) -> FeatureProjection:
-        """The same as a product with features."""
+        """A projection as a product with features."""
         return self
 
     def inner(self) -> np.ndarray:
@@ -123,12 +123,12 @@ class SampleProjection:
         return replace(self, weights=self.weights[:, order], offset=self.offset[order])
 
     def of_rows(self, used: np.ndarray) -> SampleProjection:
-        """The same from some of the reference rows: the others have no weight."""
+        """A projection from some of the reference rows: the others have no weight."""
         reference = replace(self.reference, rows=self.reference.rows[used])
         return replace(self, reference=reference, weights=self.weights[used])
 
     def times(self, factors: np.ndarray) -> SampleProjection:
-        """The same with every feature multiplied by a number."""
+        """A projection with every feature multiplied by a number."""
         return replace(self, weights=self.weights * factors, offset=self.offset * factors)
 
     def __call__(self, rows: Any) -> np.ndarray:
@@ -136,7 +136,7 @@ class SampleProjection:
         return self.reference.against(rows) @ self.weights - self.offset
 
     def in_features(self) -> FeatureProjection:
-        """The same as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
+        """A projection as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
         kernel = self.reference.kernel
         assert kernel is not None
         weights = kernel.features(self.reference.rows).T @ self.weights
@@ -193,7 +193,7 @@ class Form:
         return Aligned(phi, psi, diagonal)
 
     def held(self) -> Form:
-        """The same form with Ψ and w in memory, for values at all samples at once."""
+        """A form with Ψ and w in memory, for values at all samples at once."""
         factor, diagonal = as_array(self.factor), self.diagonal
         if diagonal is not None:
             diagonal = diagonal(factor) if callable(diagonal) else as_array(diagonal)
@@ -213,7 +213,7 @@ class Form:
         return np.einsum("ij,ij->j", features, self.held().apply(features))
 
     def spread(self, labelled: np.ndarray) -> Form:
-        """The same form of the labelled samples, as one of all samples."""
+        """A form of the labelled samples as one of all samples."""
         held = self.held()
         factor = np.zeros((len(labelled), self.width))
         factor[labelled] = held.factor
@@ -408,7 +408,7 @@ class Space:
 
     @classmethod
     def held(cls, sample: Sample, *, center: bool = True) -> Space:
-        """The same, with coordinates of rows in memory made once."""
+        """The space of a sample whose coordinates are made once and kept in memory."""
         if not sample.is_in_memory:
             return cls.of_sample(sample, center=center)
         phi = sample.coordinates(slice(None))
@@ -532,7 +532,7 @@ class Space:
         return values
 
     def values(self, directions: np.ndarray) -> CentredValues:
-        """The same, but made a part of the samples at a time."""
+        """Values of the directions at all samples, made a part of these at a time."""
         return CentredValues(
             FeaturesOfPart(self.mean, directions),
             (self.n_samples, directions.shape[1]),
@@ -686,7 +686,7 @@ class Span(Space):
         return SampleProjection(self.data.reference(), weights, offset)
 
     def pull(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same: D is not s here."""
+        """Coordinates of vectors in feature space, and its mean: D is not s here."""
         assert self.data is not None
         features = Space.held(self.data)
         return features.cross(self.features(vectors)), features.mean

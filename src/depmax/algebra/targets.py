@@ -179,7 +179,7 @@ class PivotImages:
 
 
 @dataclass(frozen=True)
-class Residual:
+class Unexplained:
     """How much of the kernel some pivots leave unexplained, and where most of it is."""
 
     left: float  # Σ k(y, y) - ‖ψ‖²
@@ -188,23 +188,23 @@ class Residual:
     rows: np.ndarray
     sums: RowSums  # of ψ alone
 
-    def __add__(self, other: Residual) -> Residual:
+    def __add__(self, other: Unexplained) -> Unexplained:
         sizes = np.concatenate([self.sizes, other.sizes])
         rows = np.concatenate([self.rows, other.rows])
         worst = np.argsort(-sizes, kind="stable")[:WORST_ROWS]
         left, total = self.left + other.left, self.total + other.total
-        return Residual(left, total, sizes[worst], rows[worst], self.sums + other.sums)
+        return Unexplained(left, total, sizes[worst], rows[worst], self.sums + other.sums)
 
 
 @dataclass(frozen=True)
-class MeasureResidual:
+class MeasureUnexplained:
     """Visit the target, sum its coordinates and look for rows that the pivots explain badly."""
 
     view: Callable[[Any], Any]
     images: PivotImages
     weight: np.ndarray | None = None  # of rows in memory
 
-    def __call__(self, parts: Iterable[Any]) -> Residual | None:
+    def __call__(self, parts: Iterable[Any]) -> Unexplained | None:
         """The residual of some parts."""
         found, origin = None, np.zeros(len(self.images.pivots))
         summation = Summation(origin, np.zeros(0), scatter=True)
@@ -217,7 +217,7 @@ class MeasureResidual:
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
             size = min(WORST_ROWS, len(left))
             worst = np.argpartition(-left, size - 1)[:size]
-            more = Residual(
+            more = Unexplained(
                 float(left.sum()), float(diagonal.sum()), left[worst], rows[worst], _NOTHING
             )
             found = more if found is None else found + more
@@ -228,14 +228,14 @@ class MeasureResidual:
 _NOTHING = Summation(np.zeros(0), np.zeros(0), scatter=False).result()
 
 
-def _measured(side: Sample, images: PivotImages) -> Residual:
+def _measured(target: Sample, images: PivotImages) -> Unexplained:
     """The residual of all rows, from one visit."""
-    if side.is_streamed:
-        work = MeasureResidual(side.rows.view, images)
-        found: Residual = side.rows.stream.total(work, inputs=False)
+    if target.is_streamed:
+        work = MeasureUnexplained(target.rows.view, images)
+        found: Unexplained = target.rows.stream.total(work, inputs=False)
         return found
-    measure = MeasureResidual(side.rows.__getitem__, images, side.weight)
-    chunks = chunks_of(side.n_samples, len(images.pivots))
+    measure = MeasureUnexplained(target.rows.__getitem__, images, target.weight)
+    chunks = chunks_of(target.n_samples, len(images.pivots))
     parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
     with blas_threads_for_parts() as threads:
         whole = add_up(map_threads(measure, parts, threads))
@@ -243,26 +243,27 @@ def _measured(side: Sample, images: PivotImages) -> Residual:
         return whole
 
 
-def _candidates(rows: Any) -> np.ndarray:
+def _candidates(target: Sample) -> np.ndarray:
     """A sample of the rows; of those in memory also the extremes, which it may not reach."""
+    rows = target.rows
     some: np.ndarray = sample_rows(rows)
-    if hasattr(rows, "stream") or rows.shape[1] > FEW_COLUMNS:
+    if target.is_streamed or rows.shape[1] > FEW_COLUMNS:
         return some
     order = np.argpartition(rows, [WORST_ROWS, -WORST_ROWS], axis=0)
     extremes = np.vstack([order[:WORST_ROWS], order[-WORST_ROWS:]])
     return np.vstack([some, rows[extremes.ravel()]])
 
 
-def few_pivots(side: Sample) -> tuple[PivotImages, RowSums | None] | None:
+def few_pivots(target: Sample) -> tuple[PivotImages, RowSums | None] | None:
     """Pivots among a sample of the target and its worst rows; None if they are too many.
 
     There are as many as it takes until nothing is left but rounding. The pivots that all rows at
     once would give are others, but span the same up to 1e-12 of the trace, so that HSIC and all
     directions agree. With them come the sums of ψ, where rows were visited.
     """
-    kernel, rows = side.kernel, side.rows
-    distinct = rows.distinct if side.is_streamed else None
-    candidates = np.unique(_candidates(rows) if distinct is None else distinct[0], axis=0)
+    kernel, rows = target.kernel, target.rows
+    distinct = rows.distinct if target.is_streamed else None
+    candidates = np.unique(_candidates(target) if distinct is None else distinct[0], axis=0)
     while True:
         partial = factor_to(Sample(kernel, candidates), 0.1 * PRECISION, MOST_PIVOTS + 1)
         if partial.rank > MOST_PIVOTS:
@@ -271,7 +272,7 @@ def few_pivots(side: Sample) -> tuple[PivotImages, RowSums | None] | None:
         images = PivotImages(kernel, candidates[partial.pivots], triangle)
         if distinct is not None:
             return images, None  # of all values there are
-        residual = _measured(side, images)
+        residual = _measured(target, images)
         more = np.unique(np.vstack([candidates, residual.rows]), axis=0)
         if residual.left <= PRECISION * residual.total or len(more) == len(candidates):
             return images, residual.sums
@@ -307,80 +308,65 @@ class TargetOfPart:
         return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
 
 
-def _view_of(side: Sample) -> Callable[[Any], Any]:
-    """From parts of the rows to the rows."""
-    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
-    return view
-
-
-def centred_target(side: Sample) -> CentredValues:
+def centred_target(target: Sample) -> CentredValues:
     """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
 
     Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
     """
-    if side.has_features:
-        return _of_images(side, side.kernel.features)
-    found = _of_pivots(side)
+    if target.has_features:
+        return _of_images(target, target.kernel.features)
+    found = _of_pivots(target)
     if found is None:
         raise ValueError(
-            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            f"The target kernel {target.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
             "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
             "target_kernel=NystroemMap(…)."
         )
     return found
 
 
-def _of_pivots(side: Sample) -> CentredValues | None:
-    """The same by pivots; None if they are too many."""
-    found = few_pivots(side)
-    if found is None:
-        return None
-    images, sums = found
-    return _of_images(side, images) if sums is None else _of_sums(side, images, sums)
+def _of_pivots(target: Sample) -> CentredValues | None:
+    """Centred values by pivots; None if they are too many."""
+    found = few_pivots(target)
+    return None if found is None else _of_images(target, *found)
 
 
-def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
-    """Centred coordinates, and their inner products."""
-    distinct = side.rows.distinct if side.is_streamed else None
-    made: Callable[..., Any]
-    if side.is_streamed and side.rows.moments and side.kernel.capabilities.is_linear:
-        mean, gram = side.rows.moments
-        made = TargetOfPart(_view_of(side), images, mean)
-        return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
-    if distinct is None or distinct[1] is None:
-        return _of_sums(side, images, _sums_of(side, images))
-    values, counts = distinct
-    psi = np.asarray(dense(images(values)), dtype=np.float64)
-    mean = counts @ psi / side.n_samples
-    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
-    made = TargetOfPart(_view_of(side), images, mean)
-    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+def _of_images(
+    target: Sample, images: Callable[[Any], Any], sums: RowSums | None = None
+) -> CentredValues:
+    """Centred coordinates and their inner products, from their sums or from what a survey knows."""
+    rows, n_samples, streamed = target.rows, target.n_samples, target.is_streamed
+    values, counts = (rows.distinct if streamed else None) or (None, None)
+    if sums is None and streamed and rows.moments and target.kernel.capabilities.is_linear:
+        mean, gram = rows.moments
+    elif sums is None and counts is not None:
+        psi = np.asarray(dense(images(values)), dtype=np.float64)
+        mean = counts @ psi / n_samples
+        gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    else:
+        sums = _sums_of(target, images) if sums is None else sums
+        mean = sums.mean_x
+        gram = sums.about(mean, sums.origin_y).scatter
+    view: Callable[[Any], Any] = rows.view if streamed else rows.__getitem__
+    return CentredValues(TargetOfPart(view, images, mean), (n_samples, len(mean)), gram=gram)
 
 
-def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
-    """Centred coordinates whose sums are known."""
-    mean = sums.mean_x
-    gram = sums.about(mean, sums.origin_y).scatter
-    made = TargetOfPart(_view_of(side), images, mean)
-    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
-
-
-def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
+def _sums_of(target: Sample, images: Callable[[Any], Any]) -> RowSums:
     """Sums over the target alone, ψ in the place of φ."""
-    if side.is_streamed:
-        return target_sums(side.rows, images)
+    if target.is_streamed:
+        return target_sums(target.rows, images)
 
     def read(part: slice) -> Aligned:
-        psi = dense(images(side.rows[part]))
-        weight = None if side.weight is None else side.weight[part]
+        psi = dense(images(target.rows[part]))
+        weight = None if target.weight is None else target.weight[part]
         return Aligned(psi, np.zeros((psi.shape[0], 0)), weight=weight)
 
-    width = images(side.rows[:1]).shape[1]
-    chunks = chunks_of(side.n_samples, width)
-    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
+    width = images(target.rows[:1]).shape[1]
+    chunks = chunks_of(target.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=target.is_in_memory)
 
 
-def target_factor(side: Sample) -> Any:
+def target_factor(target: Sample) -> Any:
     """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
 
     The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
@@ -388,17 +374,17 @@ def target_factor(side: Sample) -> Any:
     numbers, all samples for a kernel matrix of full rank. Only the factor of few rows, or one of
     many pivots, is held as an array; otherwise rows of Ψ are made where they are asked for.
     """
-    width = side.n_coordinates
-    if side.is_streamed or (width is not None and width <= side.n_samples):
-        return centred_target(side)
-    if side.is_array and side.n_samples > FEW_ROWS:
-        found = _of_pivots(side)
+    width = target.n_coordinates
+    if target.is_streamed or (width is not None and width <= target.n_samples):
+        return centred_target(target)
+    if target.is_array and target.n_samples > FEW_ROWS:
+        found = _of_pivots(target)
         if found is not None:
             return found
-    sample = Sample(side.kernel, side.rows)
+    sample = Sample(target.kernel, target.rows)
     if sample.is_small:
         factor = factor_of_matrix(sample.gram())
     else:
         factor = np.asarray(factor_to(sample, PRECISION).factor)
-    centred: np.ndarray = factor - side.mean_of(factor)
+    centred: np.ndarray = factor - target.mean_of(factor)
     return centred

@@ -216,7 +216,7 @@ class Reading:
     ] = None
 
     def options(self) -> ReadOptions:
-        """The same, checked."""
+        """Options of reading, checked."""
         separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(
             str(self.separator), self.separator
         )

@@ -74,7 +74,7 @@ class Csv(Writer):
 
 
 class Tsv(Csv):
-    """The same with tabs."""
+    """Text separated by tabs."""
 
     separator = "\t"
 
@@ -173,7 +173,7 @@ def _is_folder(name: str) -> bool:
 
 
 def require_format(path: str, *, reads: Sequence[str] = ()) -> Path:
-    """The same, if its extension is one that tables are written in."""
+    """A path whose extension is one that tables are written in; others are refused."""
     if Path(path).suffix.lower() not in FORMATS:
         ending = Path(path).suffix or "no extension"
         raise OutputError(

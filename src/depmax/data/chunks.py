@@ -186,7 +186,7 @@ class Scan(ABC):
         return stacked(list(self.chunks()))
 
     def map(self, function: Callable[[Any], Any]) -> Scan:
-        """The same table with ``function`` applied to every chunk of X as it is read.
+        """A table with ``function`` applied to every chunk of X as it is read.
 
         For a transformer that works row by row, such as a fitted ``StandardScaler``:
         ``scan(…).map(scaler.transform)``.
@@ -204,7 +204,7 @@ class Scan(ABC):
         return self._changed_by(partial(_map_inputs, function))
 
     def without_target(self) -> Scan:
-        """The same rows without their target."""
+        """Rows without their target."""
         return self._changed_by(_forget_target) if self.has_target else self
 
     def _changed_by(self, change: Callable[[Chunk], Chunk]) -> Scan:

@@ -222,7 +222,7 @@ class Columns:
 
     @classmethod
     def of_chunks(cls, empty: Any, facts: ColumnFacts | None) -> Columns:
-        """Those of chunks like this one, which has no rows, by facts about all of them."""
+        """Columns of chunks like this one, which has no rows, by facts about all of them."""
         if not is_frame(empty):
             dtype = np.float32 if empty.dtype == np.float32 else np.float64
             example: Any = np.zeros((1, 1 if empty.ndim == 1 else empty.shape[1]), dtype)
@@ -262,7 +262,7 @@ class Columns:
         return values
 
     def _encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-        """The same frame with categorical columns as codes."""
+        """A frame with categorical columns as codes."""
         changed: list[Any] = []
         for place, (column, dtype) in enumerate(frame.schema.items()):
             nominal = is_nominal(dtype)

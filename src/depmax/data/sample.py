@@ -67,7 +67,7 @@ class Origin:
     square: float  # ‖μ‖²
 
     def take(self, indices: np.ndarray) -> Origin:
-        """The same point, seen from some of the rows."""
+        """The point, seen from some of the rows."""
         return Origin(self.products[indices], self.square)
 
     def about(self, values: np.ndarray, rows: Rows, columns: Rows) -> np.ndarray:
@@ -132,16 +132,16 @@ class Sample:
         return isinstance(self.rows, np.ndarray) or sparse.issparse(self.rows)
 
     def resolved(self, choose: Choose | None = None) -> Sample:
-        """The same rows with every recipe of the kernel replaced by numbers."""
+        """Rows with every recipe of the kernel replaced by numbers."""
         return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.weight))
 
     def in_double(self) -> Sample:
-        """The same rows in float64, for kernels that compare them in memory."""
+        """Rows in float64, for kernels that compare them in memory."""
         is_single = self.is_array and not self.has_features
         return replace(self, rows=in_double(self.rows)) if is_single else self
 
     def take(self, indices: np.ndarray) -> Sample:
-        """The same kernel and origin on some of the rows."""
+        """Some of the rows, with this kernel and origin."""
         origin = None if self.origin is None else self.origin.take(indices)
         weight = None if self.weight is None else self.weight[indices]
         return replace(self, rows=self.rows[indices], origin=origin, weight=weight)
@@ -240,13 +240,13 @@ class Sample:
 
     # --- views -----------------------------------------------------------------------------------
     def near_origin(self) -> Sample:
-        """The same sample measured from about its mean, unless its kernel is bounded anyway."""
+        """A sample measured from about its mean, unless its kernel is bounded anyway."""
         if self.is_narrow or not self.kernel.capabilities.stationary:
             return self.about_mean()
         return self
 
     def about_mean(self) -> Sample:
-        """The same sample measured from about its mean: the same centred kernel matrix.
+        """A sample measured from about its mean: its centred kernel matrix is as before.
 
         Sums over its kernel values do not cancel, however far the rows lie from the origin of the
         feature space and however wide the kernel is.
@@ -261,7 +261,7 @@ class Sample:
         return replace(self, origin=Origin(products, float(products[pilot].mean())))
 
     def reference(self) -> Reference:
-        """These rows as what new rows are compared with."""
+        """Rows as what new rows are compared with."""
         return Reference(None if self.precomputed else self.kernel, self.rows)
 
 

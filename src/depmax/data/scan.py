@@ -251,7 +251,7 @@ class NumberFacts:
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")  # infinity is refused once all facts are known
     def of(cls, present: np.ndarray) -> NumberFacts | None:
-        """Those of one chunk; None where it holds no numbers."""
+        """Facts about one chunk; None where it holds no numbers."""
         if present.dtype.kind not in "biuf" or not len(present):
             return None
         columns, moments = as_columns(present), None

@@ -52,7 +52,7 @@ def unbiased_hsic(m: float, inner: Any, middle: Any, outer: Any) -> Any:
 
 
 def centred_gram(gram: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Kernel values about their mean in feature space, where a row may stand for several."""
+    """Kernel values about their mean in feature space, of rows with weights."""
     means = np.average(gram, axis=0, weights=weight)
     centred = gram - means
     centred -= means[:, np.newaxis]

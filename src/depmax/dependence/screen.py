@@ -225,7 +225,7 @@ def _screen_weighed(
     tol: float,
     n_jobs: int | None,
 ) -> Screening:
-    """Every column alone, where a row may stand for several."""
+    """Every column alone, of rows with weights."""
     from depmax.dependence._nulls.weighted import WeighedTarget
 
     weighed = weigh(sample_weight, X, y)

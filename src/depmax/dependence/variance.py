@@ -147,7 +147,7 @@ def hsic_variance(
 def read_counted(
     X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike, sample_weight: Any = None
 ) -> tuple[Sample, Sample]:
-    """Both sides, of rows that may stand for several each, but for whole numbers of them."""
+    """Both samples; weights of their rows that are not whole numbers are refused."""
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
     weight = x_sample.weight
     if weight is not None and (weight != np.rint(weight)).any():
@@ -177,7 +177,7 @@ def first_order_variance(x: Sample, y: Sample) -> float:
 
 
 def variance_of_shares(shares: np.ndarray, m: int, weight: np.ndarray | None = None) -> float:
-    """The same from what each row contributes to m(m-3) HSIC₁."""
+    """Variance of HSIC₁ from what each row contributes to m(m-3) HSIC₁."""
     total = m * float(np.average(shares, weights=weight))
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
@@ -228,7 +228,7 @@ def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
 
 
 def shares_of_coordinates(phi: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """The same from the coordinates themselves, whose columns sum to zero."""
+    """Contributions of rows from the coordinates themselves, whose columns sum to zero."""
     m = len(phi)
     k = np.einsum("ij,ij->i", phi, phi)
     l = k if psi is phi else np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
@@ -357,7 +357,7 @@ def error_of_maps(x: Sample, y: Sample, confidence_level: float) -> tuple[float,
 
 
 def _exact(side: Sample) -> Sample:
-    """The same rows with the kernels that maps approximate; the same object without maps."""
+    """Rows with the kernel that their map approximates; without a map, the sample itself."""
     kernel = side.kernel.approximated
     return side if kernel is side.kernel else Sample(kernel, side.rows, weight=side.weight)
 

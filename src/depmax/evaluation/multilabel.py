@@ -145,7 +145,7 @@ def _ranks(scores: np.ndarray) -> np.ndarray:
 
 
 def _ranks_among_own(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The same among the labels of the row; no meaning for the others."""
+    """Ranks among the labels of the row; no meaning for other labels."""
     return rankdata(np.where(y, -scores, np.inf), method="max", axis=1)
 
 

@@ -190,7 +190,7 @@ def _f1(sums: np.ndarray) -> np.ndarray:
 
 
 def _f1_of_labels(sums: np.ndarray) -> np.ndarray:
-    """The same where labels that no row has, or is predicted to have, count as zero."""
+    """F1, where labels that no row has, or is predicted to have, count as zero."""
     both, found, own = np.split(sums, 3, axis=-1)
     return np.nan_to_num(_ratio(2.0 * both, found + own)).mean(axis=-1)
 

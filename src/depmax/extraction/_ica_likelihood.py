@@ -301,7 +301,7 @@ class Likelihood:
         np.fill_diagonal(self.back, self.slope / self.scale)
 
     def with_components(self, n_components: int) -> Likelihood:
-        """The same samples, with another number of rows of W that belong to V."""
+        """The likelihood of these samples with another number of rows of W that belong to V."""
         other = copy.copy(self)
         other.n_components = n_components
         return other

@@ -65,7 +65,7 @@ def starts(
 
 
 def one_more(likelihood: Likelihood, found: Solution) -> Solution:
-    """The same weights with one more feature: the discarded source that the target moves most.
+    """Weights with one more feature: the discarded source that the target moves most.
 
     That is the one whose weights of the targets, zero so far, have the largest gradient. The
     likelihood has the number of features of ``found``.

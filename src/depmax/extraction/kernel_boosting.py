@@ -13,7 +13,7 @@ from depmax._limits import warn_if_long
 from depmax._parameters import one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.directions import leading
-from depmax.algebra.span import pairs_held, space_of
+from depmax.algebra.span import space_of
 from depmax.algebra.targets import square_of
 from depmax.data.sample import Sample
 from depmax.extraction._fitting.coded_target import coded_answer, coded_target
@@ -102,9 +102,6 @@ class KernelBoosting(DependenceExtractor):
     _why_none: ClassVar[str] = NONE
 
     _declared: ClassVar = {"loss": one_of("exponential", "logistic")}
-
-    def _pairs_held(self, data: Sample) -> float:
-        return pairs_held(data, whole_span=True)
 
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         target = coded_target(y)

@@ -299,7 +299,7 @@ def _orthogonal_first(model: Any, data: Sample, answer: Answer, count: int) -> F
 
 
 def _orthogonal(residual: Residual, n_orthogonal: int) -> np.ndarray | None:
-    """That of PLS; at first what of the loading XᵀXu is orthogonal to XᵀY (Trygg and Wold)."""
+    """PLS direction; at first what of the loading XᵀXu is orthogonal to XᵀY (Trygg and Wold)."""
     direction = pls(residual)
     if direction is None or residual.found.count >= n_orthogonal:
         return direction

@@ -15,7 +15,7 @@ from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
 from depmax.algebra.targets import rank_of_factor, square_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import is_flat, label_type, output_labels, output_scale
+from depmax.extraction._fitting.coded_target import LabelledRows, is_flat, label_type, outputs
 from depmax.extraction._fitting.prediction import Readout, keep_readout, predicted, scored
 from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
@@ -157,12 +157,9 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
         self._require_no_graph(weight)
         target = read_target(y, **self._target_rules)
-        labels = output_labels(target, "LinearRegressionFeature", weight)
-        if not target.is_streamed and target.n_unlabeled:
-            weight = None if weight is None else weight[target.labelled]
-            target = target.take(target.labelled)
-        spread, scale = output_scale(target, weight)
-        classes, mean = scale.classes, np.asarray(scale.shift)
+        known = LabelledRows.of(target, "LinearRegressionFeature", weight)
+        sample, spread, coding = outputs(known.target, "LinearRegressionFeature", known.weight)
+        classes, mean = coding.classes, np.asarray(coding.shift)
         if classes is not None and not target.is_streamed:
             classes = label_type(classes, y)
         size = len(mean)
@@ -175,8 +172,8 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
             0.5 if target.kind == "multilabel" else None,
             classes is not None or is_flat(y),
         )
-        limit = int(labels.sample.n_coordinates or 1)
-        return self._counted(Answer.of(labels, limit=limit, more=blank))
+        limit = int(sample.n_coordinates or 1)
+        return self._counted(Answer.of(known.labels(sample), limit=limit, more=blank))
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         space, target, rank = space_of(data), answer.sample, rank_of_factor(answer.factor)

@@ -90,7 +90,7 @@ class PHD(SumsExtractor):
     _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
 
     def _read_answer(self, y: Any, weight: np.ndarray | None) -> Answer:
-        return Answer(outputs(read_target(y), "PHD", weight), limit=EVERY)
+        return Answer(outputs(read_target(y), "PHD", weight).sample, limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         space, centred = space_of(data), answer.factor

@@ -55,7 +55,7 @@ def _address(context: Any, builder: Any, vector: Any, array_type: Any, array: An
 
 @_vector_operation
 def _fill(typing_context: Any, value: Any) -> Any:
-    """The same number in every lane."""
+    """A vector with one number in every lane."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         nothing = ir.Constant(_DOUBLES, ir.Undefined)

@@ -331,7 +331,7 @@ def median_distance(X: Any, norm: int = 2, weight: np.ndarray | None = None) -> 
 def median_of_pairs(
     distances: Callable[[Any], np.ndarray], X: Any, weight: np.ndarray | None
 ) -> float:
-    """The same for any distances of all pairs i < j of rows.
+    """Median of any distances of all pairs i < j of rows.
 
     A row that stands for several is at distance 0 from its own copies.
     """

@@ -82,7 +82,7 @@ class Cell:
     def _away_by_series(
         self, x: np.ndarray, middle: float, reach: float, decay: float
     ) -> np.ndarray:
-        """The same from e^{-(x-o)²/c} = e^{-x²/c} e^{-o²/c} Σ_k (2xo/c)^k/k!, in O(n_values)."""
+        """By e^{-(x-o)²/c} = e^{-x²/c} e^{-o²/c} Σ_k (2xo/c)^k/k!, in O(n_values)."""
         largest = np.sqrt(reach * decay) or 1.0
         orders = np.arange(1, SERIES_TERMS)
         factors = np.cumprod(np.append(1.0, 2.0 * reach / orders))
@@ -113,7 +113,7 @@ class Gaps:
         return cls(tuple(Cell.of(X, each) for each in columns))
 
     def among(self, columns: np.ndarray) -> Gaps:
-        """Those of some columns, by their places among them."""
+        """Gaps of some columns, by their places among them."""
         places = {int(column): place for place, column in enumerate(columns)}
         return Gaps(
             tuple(
@@ -124,7 +124,7 @@ class Gaps:
         )
 
     def missing_in(self, *matrices: np.ndarray) -> Gaps:
-        """Those that are missing in some row of these matrices."""
+        """Gaps of the cells that are missing in some row of these matrices."""
         missing = np.any([np.isnan(X).any(axis=0) for X in matrices], axis=0)
         return Gaps(tuple(cell for cell in self.cells if missing[cell.columns[0]]))
 

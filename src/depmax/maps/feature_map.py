@@ -97,7 +97,7 @@ class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
 
-    def _pairs_held(self, side: Sample) -> float:
+    def _pairs_held(self, data: Sample) -> float:
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
         raise NotImplementedError
 
@@ -105,11 +105,11 @@ class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """What to do where these are too many."""
         return map_instead(self.kernel)
 
-    def _require_memory(self, side: Sample) -> None:
+    def _require_memory(self, data: Sample) -> None:
         """Refuse, before anything is computed, what would take more memory than the limit."""
-        if side.n_samples > FREE_ROWS:
-            held = self._pairs_held(side)
-            require_pairs(type(self).__name__, side.n_samples, held, self._instead())
+        if data.n_samples > FREE_ROWS:
+            held = self._pairs_held(data)
+            require_pairs(type(self).__name__, data.n_samples, held, self._instead())
 
     def _map(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows."""

@@ -157,7 +157,7 @@ def below_ticks(names: Iterable[Any]) -> list[str]:
 
 
 def in_legend(name: Any, length: int = 40) -> str:
-    """The same for a legend, which ignores names that begin with an underscore."""
+    """A name as a legend shows it, which ignores those that begin with an underscore."""
     text = short(name, length)
     return f" {text}" if text.startswith("_") else text
 

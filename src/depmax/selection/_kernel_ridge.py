@@ -103,7 +103,7 @@ class RidgeProblem:
         return values if self.weight is None else values * self.weight[rows, np.newaxis]
 
     def take(self, rows: np.ndarray) -> RidgeProblem:
-        """The same on some of the rows."""
+        """A problem on some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         images = self.images[rows] - np.average(self.images[rows], axis=0, weights=weight)
         spread = float(np.average(np.sum(images**2, axis=1), weights=weight))
@@ -314,7 +314,7 @@ STRAIGHT = 0.05
 
 
 def coordinates(units: Units, scale: bool, weight: np.ndarray | None = None) -> Units:
-    """The same units with centred coordinates for their columns.
+    """Units with centred coordinates for their columns.
 
     With ``scale`` every input column has the total variance 1, whether it is a number or the
     indicators of a category.

@@ -300,7 +300,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         }
 
     def _column_names(self) -> np.ndarray:
-        """Those of the frame that was fitted, else x0, x1 and so on."""
+        """Names of the columns of the frame that was fitted, else x0, x1 and so on."""
         names = getattr(self, "feature_names_in_", None)
         names = numbered_columns(len(self.ranking_)) if names is None else names
         return np.asarray(names, dtype=object)

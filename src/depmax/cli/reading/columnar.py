@@ -231,7 +231,7 @@ class ParquetFile(File):
             raise self.damaged(error) from None
 
     def _written_out(self, table: Any, block: Sequence[str]) -> Any:
-        """The same with text as text, where the file's own types say so."""
+        """A table with text as text, where the file's own types say so."""
         table = pa.table(table) if isinstance(table, pa.RecordBatch) else table
         for place, name in enumerate(block):
             if is_text(self.schema.field(name).type):

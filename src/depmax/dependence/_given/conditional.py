@@ -304,7 +304,7 @@ class Conditional:
         return law.sf(self.total - self.expected)
 
     def _some(self, n_rows: int) -> tuple[Conditional, float]:
-        """The same for units with about this many rows, and how many times more rows there are."""
+        """Units with about this many rows, and how many times more rows there are."""
         if self.n_samples <= n_rows:
             return self, 1.0
         rows = self.units.some(n_rows)

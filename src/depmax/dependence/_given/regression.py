@@ -220,7 +220,7 @@ class RidgeBasis:
         return self.errors_of_each(images).sum(axis=1)
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
-        """The same for every image by itself, of shape (n_penalties, n_outputs)."""
+        """Errors of every image by itself, of shape (n_penalties, n_outputs)."""
         m = len(images)
         allowed = self.shrinkages.sum(axis=0) <= MOST_PARAMETERS * self.units.count
         allowed[np.argmax(PENALTIES)] = True
@@ -436,7 +436,7 @@ class Regressions:
         ]
 
     def _on_all_rows(self, basis: RidgeBasis) -> RidgeBasis:
-        """The same features of all rows."""
+        """These features of all rows."""
         if len(basis.U) == len(self.given.values):
             return basis
         return RidgeBasis.of(basis.similarity, self.given.values, self.landmarks, self.units)

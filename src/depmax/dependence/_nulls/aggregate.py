@@ -101,7 +101,7 @@ class Family:
         return self.sides[0].n_samples
 
     def take(self, rows: np.ndarray) -> Family:
-        """The same kernels on some of the rows."""
+        """These kernels on some of the rows."""
         return replace(self, sides=tuple(side.take(rows) for side in self.sides))
 
     def is_informative(self, squares: np.ndarray) -> np.ndarray:

@@ -109,7 +109,7 @@ def _hsic(inner: np.ndarray, middle: np.ndarray, outer: np.ndarray, m: int) -> n
 
 
 def _measured(side: Sample) -> Sample:
-    """The same sample measured from where its sums do not cancel."""
+    """A sample measured from where its sums do not cancel."""
     if side.n_samples <= DOUBLE_ROWS:
         return side.near_origin()
     return side.about_mean()  # in float32 nothing may cancel

@@ -117,7 +117,7 @@ class ScreeningTarget:
 
     @cached_property
     def spread(self) -> Spread:
-        """That of the target's U-centred kernel matrix."""
+        """Spread of the target's U-centred kernel matrix."""
         squares = float(self.own_shares.sum()) if self.levels is None else None
         return spread(self.side, squares, self.levels)
 
@@ -298,7 +298,7 @@ class ScreeningTarget:
     def of_gapped(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool
     ) -> tuple[float, ...]:
-        """The same of the rows with a value, and of the gaps where these are values of their own.
+        """Score of the rows with a value, and of the gaps where these are values of their own.
 
         Its effect is that of the values, times their share, or of the gaps, whichever is larger.
         """

@@ -67,7 +67,7 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class WeighedTarget:
-    """A target that columns are screened against, where a row of both may stand for several."""
+    """A target that columns are screened against, whose rows have weights."""
 
     coordinates: np.ndarray  # Ψ about its weighted mean, with LLᵀ to tol, shape (m, rank)
     permuted: np.ndarray  # the same of the target's kernel without weights, about its plain mean
@@ -118,7 +118,7 @@ class WeighedTarget:
     def _score_sorted(
         self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool
     ) -> tuple[float, float, float]:
-        """The same with the Laplace kernel, by its recursion over the sorted column."""
+        """Score and p-value with the Laplace kernel, by its recursion over the sorted column."""
         if recipe.policy == "median":
             width = median_gap_of(column, self.weight)
         else:

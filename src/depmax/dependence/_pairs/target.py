@@ -328,7 +328,7 @@ class PairTarget:
         return cls(whitened(effects.remove(directions, found)), found)
 
     def within(self, codes: np.ndarray) -> PairTarget:
-        """The same without what the rows of a group have in common."""
+        """The target without what the rows of a group have in common."""
         counts = np.bincount(codes)
         means = np.array([np.bincount(codes, row) / counts for row in self.directions])
         left = self.directions - means.reshape(len(self.directions), -1)[:, codes]

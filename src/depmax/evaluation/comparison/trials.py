@@ -311,7 +311,7 @@ def _predictor(method: Method, setting: Setting) -> Pipeline:
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """The same estimator with a seed wherever it has none."""
+    """An estimator with a seed wherever it has none."""
     free = [
         name
         for name, value in estimator.get_params(deep=True).items()

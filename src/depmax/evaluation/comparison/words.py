@@ -139,7 +139,7 @@ def _leaderboard_cells(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def html_summary(comparison: Comparison) -> str:
-    """The same for notebooks."""
+    """A comparison as HTML, for notebooks."""
     (_, *head), *rows = _leaderboard_cells(comparison)
     verdict = comparison.verdict
     texts = [*verdict.reasons, *verdict.cautions, *limits(comparison)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from depmax.algebra.targets import centred_target, square_of, target_sums
-from depmax.data import Target, TargetKind, read_target
+from depmax.data import TargetKind, read_target
 from depmax.data.sample import Labels, Sample, warn_of_outputs
 from depmax.data.stream import beside
 from depmax.data.table import is_streamed
@@ -70,9 +70,37 @@ def grouped(target: AnyTarget, n_slices: int, name: str, weight: np.ndarray | No
     return Sample(Columns(parts, combine="add"), rows, weight=weight)
 
 
+class LabelledRows(NamedTuple):
+    """The labelled rows of a target, all of whose rows a stream has."""
+
+    target: AnyTarget
+    weight: np.ndarray | None  # how many rows each stands for; None: one
+    labelled: np.ndarray | None = None  # which of all rows they are; None: all
+    n_skipped: int = 0  # rows without a label that a stream does not visit
+
+    @classmethod
+    def of(cls, target: AnyTarget, name: str, weight: np.ndarray | None) -> LabelledRows:
+        """Those of a target; one that is missing in all rows is refused."""
+        if target.is_streamed:
+            return cls(target, None, n_skipped=target.n_unlabeled)
+        known = target.labelled
+        if not known.any():
+            raise ValueError(
+                f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
+                "rows, or use an unsupervised method such as LPP."
+            )
+        if known.all():
+            return cls(target, weight)
+        return cls(target.take(known), None if weight is None else weight[known], known)
+
+    def labels(self, sample: Sample) -> Labels:
+        """A sample of these rows, and which they are."""
+        return Labels(sample, self.labelled, self.n_skipped)
+
+
 def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Labels:
     """Classes of the labelled rows, under the balanced delta kernel."""
-    _require_labelled(target, name)
+    known = LabelledRows.of(target, name, weight)
     if target.kind != "classes":
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
         raise ValueError(
@@ -80,15 +108,11 @@ def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None)
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
             f"numbers of at most {MAX_INTEGER_CLASSES} different values."
         )
-    kernel = Delta(weights="balanced")
-    if target.is_streamed:
-        sample = Sample(kernel, target.labels).resolved()
-        return Labels(sample, n_skipped=target.n_unlabeled)
-    known, labelled, weight = _labelled(target, weight)
-    sample = Sample(kernel, known.values, weight=weight).resolved()
-    if sample.n_coordinates == 1:  # one indicator per class
+    rows = known.target.labels if target.is_streamed else known.target.values
+    sample = Sample(Delta(weights="balanced"), rows, weight=known.weight).resolved()
+    if not target.is_streamed and sample.n_coordinates == 1:  # one indicator per class
         _refuse_one_class(name)
-    return Labels(sample, labelled)
+    return known.labels(sample)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -151,8 +175,16 @@ def output_scale(target: AnyTarget, weight: np.ndarray | None = None) -> tuple[n
     return spread, Coding(mean, 1.0 / spread)
 
 
-def outputs(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Sample:
-    """Outputs under the linear kernel; a constant target is refused."""
+class Outputs(NamedTuple):
+    """Outputs under the linear kernel, in units of their spread."""
+
+    sample: Sample
+    spread: np.ndarray  # infinite where they do not vary, shape (r,)
+    coding: Coding
+
+
+def outputs(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Outputs:
+    """Outputs of all rows; a constant target is refused."""
     spread, coding = output_scale(target, weight)
     one_class = coding.classes is not None and len(coding.classes) < 2
     if one_class or np.isinf(spread).all():
@@ -160,16 +192,7 @@ def outputs(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> S
             f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
             "can depend on it."
         )
-    return Sample(Linear(), coding.of(target), weight=weight)
-
-
-def output_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Labels:
-    """Outputs of the labelled rows, under the linear kernel."""
-    if target.is_streamed:
-        return Labels(outputs(target, name), n_skipped=target.n_unlabeled)
-    _require_labelled(target, name)
-    known, labelled, weight = _labelled(target, weight)
-    return Labels(outputs(known, name, weight), labelled)
+    return Outputs(Sample(Linear(), coding.of(target), weight=weight), spread, coding)
 
 
 @dataclass(frozen=True)
@@ -347,25 +370,6 @@ def label_type(classes: np.ndarray, like: Any) -> np.ndarray:
     array(['a', 'b'], dtype=object)
     """
     return classes.astype(object) if np.asarray(like).dtype.kind == "O" else classes
-
-
-def _labelled(
-    target: Target, weight: np.ndarray | None
-) -> tuple[Target, np.ndarray | None, np.ndarray | None]:
-    """The labelled rows, which they are if not all, and their weights."""
-    if target.n_unlabeled == 0:
-        return target, None, weight
-    known = target.labelled
-    return target.take(known), known, None if weight is None else weight[known]
-
-
-def _require_labelled(target: AnyTarget, name: str) -> None:
-    """Refuse a target that is missing in all rows."""
-    if not target.is_streamed and not target.labelled.any():
-        raise ValueError(
-            f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
-            "rows, or use an unsupervised method such as LPP."
-        )
 
 
 def _refuse_one_class(name: str) -> None:

@@ -62,7 +62,7 @@ class ModelTest:
 
     @property
     def pvalue_r2(self) -> float:
-        """The same of R²Y."""
+        """Share of permutations whose R²Y is as large."""
         return _pvalue(self.r2, self.permuted_r2)
 
 

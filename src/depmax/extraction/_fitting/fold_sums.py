@@ -105,7 +105,7 @@ class FoldSums:
 
     @classmethod
     def of(cls, X: np.ndarray, tests: Sequence[np.ndarray]) -> FoldSums:
-        """Those of rows in memory."""
+        """Sums of rows in memory."""
         ends = np.cumsum([len(test) for test in tests])[:-1]
         rows = X[np.concatenate(tests)].astype(np.float64)
         rows -= rows.mean(axis=0)

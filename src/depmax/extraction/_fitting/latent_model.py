@@ -177,7 +177,7 @@ class LatentModel(FeaturePredictor, SumsExtractor):
     def _held_out(
         self, X: Any, target: CodedTarget, data: Sample, splits: Splits, limit: int
     ) -> Iterator[HeldOut]:
-        """The same from sums over all rows less those of each fold, where rows are numbers."""
+        """Held-out predictions from sums over all rows less those of each fold, of numbers."""
         y, tests = target.plain, [test for _, test in splits]
         own = [self._read_answer(y[train], None).numbers for train, _ in splits]
         n_train = min(len(train) for train, _ in splits)

@@ -65,7 +65,7 @@ class Readout:
         return replace(self, loadings=loadings, centres=centres, class_features=means)
 
     def with_fit(self, loadings: np.ndarray, intercept: np.ndarray) -> Readout:
-        """The same target from another fit."""
+        """The prediction of this target by another fit."""
         return replace(self, loadings=loadings, intercept=intercept)
 
     def values(self, features: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ class Readout:
         return np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values
 
     def decision(self, features: np.ndarray) -> np.ndarray:
-        """The same as scikit-learn has it: for two classes one number, positive for the second."""
+        """Scores in scikit-learn's shape: for two classes one number, positive for the second."""
         if self.classes is None:
             return self.values(features)
         nearness = self.nearness(features)

@@ -45,7 +45,7 @@ class Subspace:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """That of a fitted extractor."""
+        """Reconstruction by a fitted extractor."""
         projection, kernel = model._projection, model.kernel_
         centred = bool(getattr(model, "center", True))
         if isinstance(projection, FeatureProjection):

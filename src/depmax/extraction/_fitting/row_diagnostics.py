@@ -37,7 +37,7 @@ class ResidualLaw:
 
     @classmethod
     def of(cls, values: np.ndarray, weight: np.ndarray | None) -> ResidualLaw:
-        """That with the mean and the variance of some values."""
+        """A law with the mean and the variance of some values."""
         mean = float(np.average(values, weights=weight))
         variance = float(np.average((values - mean) ** 2, weights=weight))
         return cls(mean, 2.0 * mean**2 / variance if variance > 0 else np.inf)

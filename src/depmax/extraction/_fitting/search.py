@@ -53,7 +53,7 @@ class Answer:
 
     @classmethod
     def of(cls, labels: Labels, **more: Any) -> Answer:
-        """That of labels."""
+        """An answer from labels."""
         return cls(labels.sample, labels.labelled, labels.n_skipped, **more)
 
     @property

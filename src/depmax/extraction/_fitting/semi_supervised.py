@@ -76,7 +76,7 @@ class SemiSupervisedExtractor(SumsExtractor):
             )
 
     def _laplacian(self, data: Sample) -> Laplacian:
-        """That of the graph of all rows."""
+        """Laplacian of the graph of all rows."""
         return as_graph(self.graph).laplacian(points_of(data))
 
     def _check_parameters(self) -> None:

@@ -60,7 +60,7 @@ def weighted_hsic(
     categories: Categories | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Unbiased HSIC of every column with a target whose rows stand for several each."""
+    """Unbiased HSIC of every column with a target whose rows have weights."""
     prepared = WeighedTarget.of(target, target, TOLERANCE)
     recipe = column_kernel(kernel)
 

@@ -94,7 +94,7 @@ class ColumnMoments:
         return np.asarray(self.low == self.high)
 
     def settled(self) -> ColumnMoments:
-        """The same with exact zeros for constant columns, free of rounding."""
+        """These moments with exact zeros for constant columns, free of rounding."""
         varies = ~self.constant
         return replace(
             self,

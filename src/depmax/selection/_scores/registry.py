@@ -130,7 +130,7 @@ def require(score: Score, question: Question) -> None:
 
 
 def _names(chosen: Callable[[Score], bool]) -> str:
-    """Those scores as messages list them."""
+    """Names of the chosen scores, as messages list them."""
     return ", ".join(repr(name) for name, score in SCORES.items() if chosen(score))
 
 

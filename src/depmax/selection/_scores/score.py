@@ -78,7 +78,7 @@ class Score:
     kernel: bool = False  # a kernel of a column decides whether they are
     outputs_in_units: bool = False  # several outputs are compared as they are
     normalised: bool = False  # a factor of the kernel makes no difference
-    weights: bool = False  # a row may stand for several
+    weights: bool = False  # takes weights of rows
     pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
 
     @property

@@ -163,7 +163,7 @@ class SearchData:
         return weights
 
     def kept_strip(self, rows: slice) -> tuple[np.ndarray, float]:
-        """The same in the precision of products, and what its sum has gained by rounding.
+        """A strip of weights in the precision of products, and what its sum has gained by rounding.
 
         Not to be written to; kept while there are few pairs.
         """
@@ -220,7 +220,7 @@ class SearchData:
 
 
 def _row_sums(side: Sample, unbiased: bool) -> np.ndarray:
-    """L̃1 (unbiased) or L1, over all copies of rows that stand for several."""
+    """L̃1 (unbiased) or L1, over all copies of rows with weights."""
     weight, sums = side.weight, np.zeros(side.n_samples)
     if _has_coordinates(side):
         phi = side.rows
@@ -278,11 +278,11 @@ class Change:
         return np.array([len(unit) == 1 for unit in self.units], dtype=bool)
 
     def of(self, places: np.ndarray) -> Change:
-        """The same change of some of the units."""
+        """A change of some of the units."""
         return Change(self.base, [self.units[place] for place in places], self.joins)
 
     def among(self, columns: np.ndarray) -> Change:
-        """The same change where columns are numbered by their places among some, in order."""
+        """A change where columns are numbered by their places among some, in order."""
         units = [np.searchsorted(columns, unit) for unit in self.units]
         return Change(np.searchsorted(columns, self.base), units, self.joins)
 

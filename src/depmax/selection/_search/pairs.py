@@ -37,7 +37,7 @@ class HalfDistances:
 
     @classmethod
     def of(cls, data: SearchData, columns: np.ndarray) -> HalfDistances:
-        """Those that are kept with the data, for a round with these columns."""
+        """Distances that are kept with the data, for a round with these columns."""
         kept: HalfDistances = data.kept.setdefault("distances", cls(data))
         kept._begin(columns)
         return kept
@@ -59,7 +59,7 @@ class HalfDistances:
         self.right = np.concatenate([-changed, ones, half])
 
     def fill(self, rows: slice, later: slice, out: np.ndarray) -> np.ndarray:
-        """Those of a strip of rows with itself and all later rows; once a round.
+        """Distances of a strip of rows to itself and all later rows; once a round.
 
         ``out`` may be the result and is overwritten anyway.
         """

@@ -102,7 +102,7 @@ class Observed:
         )
 
     def weighted_alone(self) -> np.ndarray:
-        """Score of every column alone where rows stand for several each."""
+        """Score of every column alone, of rows with weights."""
         return weighted_hsic(
             self.X, self.target, categories=self.units.categories, n_jobs=self.n_jobs
         )
@@ -169,7 +169,7 @@ class Protection:
         return cls(alone, _best_of_each(pairs[order]), likely, _amounts(search))
 
     def may_leave(self, active: Sequence[int]) -> list[int]:
-        """Those of the active units that may leave in this round."""
+        """Active units that may leave in this round."""
         present = {*active}
         whole = [pair for pair in self.pairs if {*pair} <= present]
         paired = {unit for pair in whole for unit in pair}

@@ -298,7 +298,7 @@ class HSICSelector(UnitSelector):
             return
         n_columns = search.X.shape[1]
         smallest = min((units.columns[unit] for unit in candidates), key=len)
-        search.try_kernel(np.arange(n_columns))  # speaks for itself where it fails
+        search.try_kernel(np.arange(n_columns))  # where it fails, its error says why
         try:
             search.try_kernel(smallest)
         except (IndexError, TypeError, ValueError) as error:
