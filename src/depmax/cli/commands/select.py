@@ -60,7 +60,7 @@ def select(
     from depmax.cli.streaming import batch_rows
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
-    from depmax.selection.ranking import n_dependent
+    from depmax.selection.selector import n_dependent
 
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), fitting)

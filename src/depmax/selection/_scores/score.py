@@ -81,16 +81,12 @@ class Score:
     weights: bool = False  # takes weights of rows
     pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
 
-    @property
-    def two_classes(self) -> bool:
-        """Whether the target must be two classes."""
-        return self.target == "two classes"
-
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
         if self.target == "any target":
             return True
-        return target.kind == "classes" and (not self.two_classes or len(target.classes) == 2)
+        any_number = self.target == "classes"
+        return target.kind == "classes" and (any_number or len(target.classes) == 2)
 
     def compared_by(self, kernel: Kernel) -> Kernel | None:
         """Kernel through which columns in different units are compared; None if they are not."""

@@ -27,7 +27,7 @@ from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.kernel import column_hsic, weighted_hsic
+from depmax.selection._scores.kernel import column_hsic
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
 from depmax.selection._search.units import Units
@@ -90,7 +90,10 @@ class Observed:
 
     @cached_property
     def alone(self) -> tuple[np.ndarray, ...]:
-        """Score, p-value and, if wanted, effect of every column alone, in one visit of each."""
+        """Score, p-value and, if wanted, effect of every column alone, in one visit of each.
+
+        Of rows with weights the score alone.
+        """
         return column_hsic(
             self.X,
             self.target,
@@ -99,12 +102,6 @@ class Observed:
             n_jobs=self.n_jobs,
             missing=self.missing,
             with_effects=self.with_effects,
-        )
-
-    def weighted_alone(self) -> np.ndarray:
-        """Score of every column alone, of rows with weights."""
-        return weighted_hsic(
-            self.X, self.target, categories=self.units.categories, n_jobs=self.n_jobs
         )
 
     @cached_property

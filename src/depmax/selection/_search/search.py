@@ -35,15 +35,6 @@ FORWARD_WIDTHS = 9
 
 
 @dataclass(frozen=True)
-class SearchResult:
-    """Units from best to worst, their scores when decided, and the dependence along the way."""
-
-    order: np.ndarray
-    scores: np.ndarray
-    path: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True)
 class Search:
     """What a greedy search asks: HSIC of sets of units, on seeded random blocks of rows.
 
