@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.data.chunks import Chunk, RowsInChunks, Scan, stacked
 from depmax.data.columns import Columns
 from depmax.data.table import require_finite, sample_positions, some_rows

@@ -637,6 +637,10 @@ def _farthest(deviations: np.ndarray, ranges: np.ndarray) -> tuple[int, int] | N
     return (int(wide), int(varying[narrow])) if ratios[narrow] > FAR_APART else None
 
 
+def _large(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}"
+
+
 def _message(
     wide: int,
     narrow: int,
@@ -653,7 +657,7 @@ def _message(
     ratio = deviations[wide] / deviations[narrow]
     parameter = "kernel" if name == "X" else "target_kernel"
     return (
-        f"C{large[1:]} of {name} has {ratio:,.0f} times the spread of {small}: it "
+        f"C{large[1:]} of {name} has {_large(ratio)} times the spread of {small}: it "
         "dominates distances and inner products, and columns with a small spread are nearly "
         f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
         f"the columns on one scale with {remedy}, or give each its own with "

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._cached import cached_property
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
