@@ -19,8 +19,7 @@ from depmax.data.table import constant_columns, require_equal_length
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._scores.outputs import standardized
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking
 from reproduction.zero_norm_svm import machine_signs
 
 #: Precision of both quadratic problems, for kernel matrices with entries of about 1.

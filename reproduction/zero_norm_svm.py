@@ -14,8 +14,7 @@ from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import class_codes, standardized
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking
 
 #: Newton steps; some ten are usual.
 MOST_STEPS = 200

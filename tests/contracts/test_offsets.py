@@ -15,7 +15,7 @@ from depmax import extraction, selection
 from depmax.extraction import DependenceExtractor
 from depmax.kernels.distances import squared_distances
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, DependenceSelector
-from depmax.selection._scores.registry import SCORES
+from depmax.selection.dependence_filter import SCORES
 from tests.contracts.discovery import classes
 
 N = 48

@@ -23,7 +23,7 @@ from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
 from depmax.selection import DependenceSelector
-from depmax.selection._scores.registry import SCORES
+from depmax.selection.dependence_filter import SCORES
 from tests.contracts.discovery import classes
 
 rng = np.random.default_rng(0)

@@ -20,7 +20,7 @@ from depmax import extraction, selection
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Columns, FromFunction, Gaussian, Spectrum
 from depmax.selection import DependenceSelector
-from depmax.selection._scores.registry import SCORES
+from depmax.selection.dependence_filter import SCORES
 from tests.contracts.discovery import classes
 
 N = 60

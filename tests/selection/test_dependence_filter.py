@@ -12,12 +12,11 @@ from sklearn.pipeline import make_pipeline
 import depmax
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear, RidgeKernel
 from depmax.selection._scores.information import binned, expected_information
-from depmax.selection._scores.registry import SCORES
-from depmax.selection.dependence_filter import DependenceFilter
+from depmax.selection.dependence_filter import SCORES, DependenceFilter
 
 M, D = 40, 5
 FACTOR = (M / (M - 1)) ** 2  # HSIC₀ divides by (m-1)², averages by m²
-TWO_CLASSES = [name for name, score in SCORES.items() if score.two_classes]
+TWO_CLASSES = [name for name, score in SCORES.items() if score.target == "two classes"]
 
 
 @pytest.fixture(name="X")

@@ -18,7 +18,7 @@ from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
 from depmax.dependence._pairs.ranking import (
     BestPairs,
-    Levels,
+    Contrasts,
     PairScores,
     flipped_pvalues,
     pairs_between,
@@ -199,8 +199,8 @@ def screen_table(
 ) -> PairScreening:
     """``screen_pairs`` of a table that is already read."""
     m, d = table.values.shape
-    levels = Levels.of(table.values, table.categories)
-    bases = ColumnBases.of(levels.values)
+    contrasts = Contrasts.of(table.values, table.categories)
+    bases = ColumnBases.of(contrasts.values)
     effects = MainEffects.of(bases)
     target = PairTarget.of(y, target_kernel, effects)
     exchange = None if groups is None else as_exchange(groups)
@@ -210,10 +210,10 @@ def screen_table(
         is_exchangeable(exchange, m, np.asarray(y), table.values)
     if exchange is not None and exchange.is_free_within_groups:
         target = target.within(exchange.units(m))
-    pair_scores = PairScores(bases, levels, target, units)
+    pair_scores = PairScores(bases, contrasts, target, units)
     law = pair_scores.law
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
-    is_plain = not len(units) and levels.n_columns == bases.n_features
+    is_plain = not len(units) and contrasts.n_columns == bases.n_features
     limit = law.least(LESSER) if is_plain and d * (d - 1) // 2 >= MANY else None
     seconds = _seconds(bases, law.n_directions, limit is not None)
     _limits.warn_if_long(f"Scoring all pairs of {d:,} columns", seconds, FEWER)
@@ -229,16 +229,16 @@ def screen_table(
     if n_permutations and len(chosen):
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
-        contrasts = pair_scores.best_contrasts(pairs[chosen])
+        best_two = pair_scores.best_contrasts(pairs[chosen])
         if len(units):
             signs = rng.choice([-1.0, 1.0], size=(units.max() + 1, n_permutations))
-            alone = flipped_pvalues(contrasts, effects, target.directions, units, signs)
+            alone = flipped_pvalues(best_two, effects, target.directions, units, signs)
         else:
             plan = None if exchange is None else exchange.plan(m)
             alone = permutation_pvalues(
-                contrasts, effects, target.directions, n_permutations, rng, plan
+                best_two, effects, target.directions, n_permutations, rng, plan
             )
-        permuted[chosen] = np.minimum(alone * levels.n_choices(pairs[chosen]), 1.0)
+        permuted[chosen] = np.minimum(alone * contrasts.n_choices(pairs[chosen]), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
         pvalues[refuted] = np.maximum(pvalues[refuted], permuted[refuted])
     return PairScreening(
@@ -250,7 +250,7 @@ def screen_table(
         pvalues_permutation=permuted,
         n_tested=best.n_seen,
         n_directions=law.n_directions,
-        main_effects=levels.owners(target.main_effects),
+        main_effects=contrasts.owners(target.main_effects),
     )
 
 
@@ -303,7 +303,7 @@ def _score_all(
     With a ``limit``, pairs that cannot reach it are counted only.
     """
     lock = Lock()
-    blocks = list(pair_scores.levels.blocks(TILE))
+    blocks = list(pair_scores.contrasts.blocks(TILE))
 
     def score(tile: tuple[slice, slice]) -> None:
         rows, columns = tile

@@ -7,9 +7,8 @@ from depmax.selection.fohsic import FOHSIC
 from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.knockoffs import Knockoffs
-from depmax.selection.ranking import NoDependenceWarning, Ranking
 from depmax.selection.relief import Relief
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
 from depmax.selection.unconfounded import Unconfounded
 
 __all__ = [

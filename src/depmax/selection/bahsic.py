@@ -11,8 +11,9 @@ from depmax._parameters import one_of
 from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed, Protection
-from depmax.selection._search.search import Search, SearchResult
+from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
+from depmax.selection.selector import Ranking
 
 
 class BAHSIC(HSICSelector):
@@ -142,7 +143,7 @@ class BAHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
         """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         may_leave: Callable[[list[int]], list[int]] = list
         if self.interactions == "auto" and not self._is_unsupervised():
@@ -163,4 +164,4 @@ class BAHSIC(HSICSelector):
         scores[candidates] = value = search.value(candidates)
         path.append((search.n_inputs(search.columns(candidates)), value))
         order = np.array([*worst_first, *candidates.tolist()])[::-1]
-        return SearchResult(order, scores, tuple(path))
+        return Ranking(order, scores, tuple(path))

@@ -9,8 +9,9 @@ import numpy as np
 from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed
-from depmax.selection._search.search import Search, SearchResult
+from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
+from depmax.selection.selector import Ranking
 
 
 class FOHSIC(HSICSelector):
@@ -97,7 +98,7 @@ class FOHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
         """Add the units that make most dependence while at most as many columns as requested.
 
         The best unit is chosen even if it alone has more columns. The rest is ranked as it was
@@ -123,4 +124,4 @@ class FOHSIC(HSICSelector):
                 break
             path.append((n_chosen, search.value(chosen)))
             self._report(*path[-1])
-        return SearchResult(np.array(chosen + rest), scores, tuple(path))
+        return Ranking(np.array(chosen + rest), scores, tuple(path))

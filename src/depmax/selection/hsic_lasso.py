@@ -19,8 +19,7 @@ from depmax.kernels.kernel import Kernel
 from depmax.selection._lasso.columns import SharedKernel, column_kernels
 from depmax.selection._lasso.designs import TileDesign, factor_design
 from depmax.selection._lasso.nonnegative_path import Design, LassoPath, nonnegative_path
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking
 
 
 class HSICLasso(DependenceSelector):

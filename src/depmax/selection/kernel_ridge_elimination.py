@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -16,8 +16,7 @@ from depmax._threads import map_threads
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples
-from depmax.data.stream import some_rows
-from depmax.data.table import require_equal_length
+from depmax.data.table import require_equal_length, some_rows
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._kernel_ridge import (
@@ -30,10 +29,9 @@ from depmax.selection._kernel_ridge import (
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.how_many import first_sufficient, split_rows, units_of_rows
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
-from depmax.selection._search.search import SearchResult
-from depmax.selection._search.selectors import UnitSelector
+from depmax.selection._search.selectors import UnitSelector, informative_first
 from depmax.selection._search.units import Units, make_units, n_leading
-from depmax.selection.ranking import Ranking
+from depmax.selection.selector import Ranking
 
 #: From so many units on, one leaves at a time,
 EXACT_FROM = 24
@@ -260,12 +258,12 @@ class KernelRidgeElimination(UnitSelector):
             X, y, "auto", target_of_y, units, every, self.n_jobs, exchange, self.missing
         )
 
-        def order(observed: Observed) -> tuple[SearchResult, int | None]:
-            searched, n_units = self._search(problem, seen, observed, self._report), None
+        def order(observed: Observed) -> Ranking:
+            found = self._search(problem, seen, observed, self._report)
             if isinstance(self.n_features_to_select, str):
-                n_units = self._sufficient(problem, seen, observed)
-            self._describe(problem, seen, searched.order, n_units)
-            return searched, n_units
+                found = replace(found, n_significant=self._sufficient(problem, seen, observed))
+            self._describe(problem, seen, found)
+            return found
 
         return self._ranking(observed, order, small=len(problem.places) <= SMALL)
 
@@ -277,22 +275,20 @@ class KernelRidgeElimination(UnitSelector):
 
     def _search(
         self, problem: RidgeProblem, units: Units, observed: Observed, watch: Watch
-    ) -> SearchResult:
+    ) -> Ranking:
         """Order all units, those that say nothing new last."""
-        uninformative = units.uninformative()
-        candidates = np.flatnonzero(~uninformative)
-        if not len(candidates):
-            return SearchResult(np.arange(len(uninformative)), np.zeros(len(uninformative)), ())
-        significant = np.empty(0, dtype=np.intp)
-        if self.interactions and len(candidates) > FAR_SIGHTED and not self._is_unsupervised():
-            # distances to the middle are coordinates of the regression already
-            pairs, pvalues = observed.pairs(by_distances=False)
-            significant = np.union1d(observed.units_alone(), pairs[pvalues < LEVEL][:PAIRS])
-            significant = np.intersect1d(significant, candidates)
         search = Elimination(problem, units, self._n_decided, self.n_jobs, watch)
-        searched = search.run(candidates.tolist(), significant.tolist())
-        order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
-        return SearchResult(order, searched.scores, searched.path)
+
+        def order(candidates: np.ndarray) -> Ranking:
+            significant = np.empty(0, dtype=np.intp)
+            if self.interactions and len(candidates) > FAR_SIGHTED and not self._is_unsupervised():
+                # distances to the middle are coordinates of the regression already
+                pairs, pvalues = observed.pairs(by_distances=False)
+                significant = np.union1d(observed.units_alone(), pairs[pvalues < LEVEL][:PAIRS])
+                significant = np.intersect1d(significant, candidates)
+            return search.run(candidates.tolist(), significant.tolist())
+
+        return informative_first(units, order)
 
     def _sufficient(self, problem: RidgeProblem, units: Units, observed: Observed) -> int:
         """Smallest number of units that loses next to nothing on held-out rows."""
@@ -325,10 +321,9 @@ class KernelRidgeElimination(UnitSelector):
         errors = np.hstack([[of_fold[size] for size in sizes] for of_fold in losses])
         return sizes[first_sufficient(errors, np.concatenate(judged))]
 
-    def _describe(
-        self, problem: RidgeProblem, units: Units, order: np.ndarray, n_units: int | None
-    ) -> None:
+    def _describe(self, problem: RidgeProblem, units: Units, found: Ranking) -> None:
         """Set the error and the penalty of the kept columns."""
+        order, n_units = found.order, found.n_significant
         n_sufficient = units.n_inputs(order[:n_units]) if n_units else 1
         count = self._n_requested(units.n_inputs(order)) or n_sufficient
         kept = order[: n_leading([len(units.members[unit]) for unit in order], count)]
@@ -385,7 +380,7 @@ class Elimination:
     watch: Watch
     reached: dict[frozenset[int], float] = field(default_factory=dict)  # sets and their errors
 
-    def run(self, units: Sequence[int], significant: Sequence[int]) -> SearchResult:
+    def run(self, units: Sequence[int], significant: Sequence[int]) -> Ranking:
         """Order the units from best to worst; some of them are significant."""
         path = self._path(units)
         if 0 < len(significant) < len(units):
@@ -396,7 +391,7 @@ class Elimination:
             (self.units.n_inputs(path.order[:count]), error)
             for count, error in sorted(path.errors.items(), reverse=True)
         ]
-        return SearchResult(np.array(path.order), scores, tuple(errors))
+        return Ranking(np.array(path.order), scores, tuple(errors))
 
     def _better(self, free: UnitsInOrder, first: UnitsInOrder) -> UnitsInOrder:
         """The free path, or the one on which significant units leave last."""

@@ -22,8 +22,7 @@ from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import target_images
-from depmax.selection.ranking import Ranking, best_first
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Folds and penalties that the default estimator chooses by.
 FOLDS, PENALTIES = 5, 30

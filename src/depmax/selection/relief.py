@@ -17,8 +17,7 @@ from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
 from depmax.selection._scores.outputs import class_codes
-from depmax.selection.ranking import Ranking, best_first
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Time of one core to compare two rows.
 SECONDS_PER_PAIR = 2.2e-8

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import special
 
+from depmax._cached import cached_property
 from depmax._threads import slices
 from depmax.data.columns import Categories
 from depmax.dependence._nulls.law import TINY
@@ -136,7 +136,7 @@ class BestPairs:
 
 
 @dataclass(frozen=True)
-class Levels:
+class Contrasts:
     """A matrix in which a categorical column is replaced by an indicator of each of its levels.
 
     A column with two levels is a single indicator. The others are a contrast each; a pair of
@@ -147,7 +147,7 @@ class Levels:
     starts: np.ndarray  # first contrast of every column and, at the end, n_contrasts
 
     @classmethod
-    def of(cls, values: np.ndarray, categories: Categories) -> Levels:
+    def of(cls, values: np.ndarray, categories: Categories) -> Contrasts:
         """Contrasts of a matrix whose categorical columns hold positions of levels."""
         counts = np.ones(values.shape[1], dtype=np.intp)
         for position, levels in categories.items():
@@ -184,7 +184,7 @@ class Levels:
         """Number of pairs of contrasts of each pair of columns."""
         return np.diff(self.starts)[pairs].prod(axis=1)
 
-    def contrasts(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def of_pairs(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All pairs of contrasts of pairs of columns, and the first one of each of these."""
         counts = self.n_choices(pairs)
         first = np.cumsum(counts) - counts
@@ -212,16 +212,16 @@ class PairScores:
     ----------
     bases : ColumnBases
         Of the contrasts.
-    levels : Levels
+    contrasts : Contrasts
     target : PairTarget
     units : ndarray of int
         The independent unit of every row; empty if every row is one.
     """
 
     def __init__(
-        self, bases: ColumnBases, levels: Levels, target: PairTarget, units: np.ndarray
+        self, bases: ColumnBases, contrasts: Contrasts, target: PairTarget, units: np.ndarray
     ) -> None:
-        self.levels, self.law = levels, Law(bases.n_samples, len(target.directions))
+        self.contrasts, self.law = contrasts, Law(bases.n_samples, len(target.directions))
         self._bases, self._directions, self._units = bases, target.directions, units
 
     def of_contrasts(self, pairs: np.ndarray) -> np.ndarray:
@@ -242,16 +242,16 @@ class PairScores:
         """
         if not len(pairs):
             return np.empty(0)
-        contrasts, first = self.levels.contrasts(pairs)
+        contrasts, first = self.contrasts.of_pairs(pairs)
         scores = self.of_contrasts(contrasts)
         if len(contrasts) == len(pairs):
             return scores
         best = np.maximum.reduceat(scores, first)
-        return self.law.after_choice(best, self.levels.n_choices(pairs))
+        return self.law.after_choice(best, self.contrasts.n_choices(pairs))
 
     def best_contrasts(self, pairs: np.ndarray) -> np.ndarray:
         """For each pair of columns the two contrasts that interact most."""
-        contrasts, first = self.levels.contrasts(pairs)
+        contrasts, first = self.contrasts.of_pairs(pairs)
         parts = np.split(self.of_contrasts(contrasts), first[1:])
         return contrasts[first + [int(np.argmax(part)) for part in parts]]
 

@@ -16,8 +16,7 @@ from depmax.data import read_target
 from depmax.data.columns import Categories, is_frame
 from depmax.data.table import require_equal_length, take_columns
 from depmax.evaluation.comparison.problem import Problem
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import DependenceSelector
+from depmax.selection.selector import DependenceSelector, Ranking
 
 
 def all_columns(problem: Problem) -> int:

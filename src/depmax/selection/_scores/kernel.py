@@ -41,49 +41,45 @@ def column_hsic(
 
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
     With effects there is a third array of shape (n_features, 3), found in the same visit of every
-    column: normalised HSIC and the ends of its interval, each between 0 and 1.
+    column: normalised HSIC and the ends of its interval, each between 0 and 1. Where rows of the
+    target have weights, there are scores only.
     """
+    recipe = column_kernel(kernel)
+    if target.weight is not None:
+        weighed = WeighedTarget.of(target, target, TOLERANCE)
+
+        def scored(column: np.ndarray, position: int) -> float:
+            own = _kernel_of(position, recipe, categories)
+            return weighed.score(own, column, True, test=False)[0]
+
+        return (each_column(X, scored, n_jobs),)
     exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
     prepared = ScreeningTarget.of(target, TOLERANCE, exchange, plan)
-    recipe = column_kernel(kernel)
     found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
 
 
-def weighted_hsic(
-    X: Any,
-    target: Sample,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Unbiased HSIC of every column with a target whose rows have weights."""
-    prepared = WeighedTarget.of(target, target, TOLERANCE)
-    recipe = column_kernel(kernel)
-
-    def scored(column: np.ndarray, position: int) -> float:
-        own = _kernel_of(position, recipe, categories)
-        return prepared.score(own, column, True, test=False)[0]
-
-    return each_column(X, scored, n_jobs)
-
-
 def hsic(question: Question) -> Scored:
     """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
     options, side = question.options, question.side
-    seen = {"kernel": options.kernel, "categories": question.categories, "n_jobs": options.n_jobs}
-    if question.weight is not None:
-        return Scored(weighted_hsic(question.X, side, **seen))
     if question.is_streamed:
         screening = _counted(question, side)
-        found = _each_counted(question, screening, screening.score)
-        scores, pvalues = np.array([(each.hsic, each.pvalue) for each in found]).T
+        counted = _each_counted(question, screening, screening.score)
+        scores, pvalues = np.array([(each.hsic, each.pvalue) for each in counted]).T
         return Scored(scores, pvalues, constant=screening.values.constant)
-    seen |= {"groups": question.groups, "missing": options.missing, "with_effects": True}
-    return Scored(*column_hsic(question.X, side, **seen))
+    found = column_hsic(
+        question.X,
+        side,
+        kernel=options.kernel,
+        categories=question.categories,
+        groups=question.groups,
+        n_jobs=options.n_jobs,
+        missing=options.missing,
+        with_effects=True,
+    )
+    return Scored(*found)
 
 
 def mmd(question: Question) -> Scored:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample, read_target_sample
@@ -81,16 +81,12 @@ class Score:
     weights: bool = False  # takes weights of rows
     pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
 
-    @property
-    def two_classes(self) -> bool:
-        """Whether the target must be two classes."""
-        return self.target == "two classes"
-
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
         if self.target == "any target":
             return True
-        return target.kind == "classes" and (not self.two_classes or len(target.classes) == 2)
+        any_number = self.target == "classes"
+        return target.kind == "classes" and (any_number or len(target.classes) == 2)
 
     def compared_by(self, kernel: Kernel) -> Kernel | None:
         """Kernel through which columns in different units are compared; None if they are not."""

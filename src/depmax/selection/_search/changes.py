@@ -18,8 +18,7 @@ from depmax._threads import slices
 from depmax.kernels.inner_products import Polynomial
 from depmax.kernels.kernel import Kernel
 from depmax.selection._search.data import Change, Outcome, SearchData
-from depmax.selection._search.pairs import GappedColumns
-from depmax.selection._search.squares import square_changes, takes_squares
+from depmax.selection._search.squares import gapped_changes, square_changes, takes_squares
 
 # --- kernels that add over columns ----------------------------------------------------------------
 
@@ -97,7 +96,7 @@ def polynomial_changes(data: SearchData, kernel: Any, change: Change) -> Outcome
             sums[1:] += comb(degree, k) * (-change.sign) ** k * squares
         return sums
 
-    return _added(data, work)
+    return data.added(work)
 
 
 # --- entry by entry -------------------------------------------------------------------------------
@@ -108,8 +107,6 @@ TILE, BATCH = 512, 2**16
 CANCELLED = 1e-6
 #: Numbers that a recomputation may gather at once.
 GATHERED = 10**6
-#: Largest sum of a unit, over the kernel's decay, by which a kernel matrix is divided.
-REACH = 50.0
 
 
 @dataclass(frozen=True)
@@ -192,29 +189,7 @@ def distance_changes(data: SearchData, kernel: Any, change: Change) -> Outcome:
                 sums[1 + batch.start : 1 + batch.stop] += values.reshape(len(values), -1) @ flat
         return sums
 
-    return _added(data, work)
-
-
-def gapped_changes(data: SearchData, kernel: Any, change: Change) -> Outcome:
-    """Scores of any units with missing cells: one exponential per pair of rows and unit."""
-    gapped = GappedColumns.of(data, kernel, change)
-    base, units = gapped.rows_of(change.base), [gapped.rows_of(unit) for unit in change.units]
-
-    def work(strip: slice) -> np.ndarray:
-        M = data.strip(strip)
-        W = M * kernel.of_squares(gapped.sums(base, strip))
-        parts = [float(W.sum())]
-        for columns, unit in zip(change.units, units, strict=True):
-            sums = gapped.sums(unit, strip)
-            if not change.joins and sums.max() > REACH * kernel.decay:  # K was lost
-                left = gapped.rows_of(change.after(columns))
-                parts.append(float(np.vdot(M, kernel.of_squares(gapped.sums(left, strip)))))
-            else:
-                sums *= change.sign / kernel.decay
-                parts.append(float(np.vdot(W, np.exp(sums, out=sums))))
-        return np.array(parts)
-
-    return _added(data, work)
+    return data.added(work)
 
 
 def plain_changes(data: SearchData, kernel: Kernel, change: Change) -> Outcome:
@@ -233,12 +208,6 @@ def plain_changes(data: SearchData, kernel: Kernel, change: Change) -> Outcome:
     sets = [change.base, *(change.after(unit) for unit in change.units)]
     value, *scores = data.over(dependence, sets)
     return Outcome(value, np.array(scores))
-
-
-def _added(data: SearchData, work: Callable[[slice], np.ndarray]) -> Outcome:
-    """Sums over strips of what they contribute to the value and to the scores."""
-    total = np.sum(data.over(work, data.strips()), axis=0)
-    return Outcome(float(total[0]), total[1:])
 
 
 # --- all of them ----------------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads, slices
 from depmax.data.sample import Sample
 from depmax.kernels.distances import with_far_values
@@ -39,6 +39,15 @@ class Ranges:
     half_width: np.ndarray  # largest distance from the middle
     variance: np.ndarray
     gap: np.ndarray  # between the values of a column that has two of them, 0 of all others
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Dependence before any change and after each one, and how exact the kernel after it is."""
+
+    value: float
+    scores: np.ndarray
+    error: float = 0.0  # bound on the root mean square, over pairs, of what a kernel value lacks
 
 
 @dataclass(frozen=True)
@@ -198,6 +207,11 @@ class SearchData:
         """
         return map_threads(work, parts, self.n_jobs if effort >= WORTH_THREADS else 1)
 
+    def added(self, work: Callable[[slice], np.ndarray]) -> Outcome:
+        """Sums over strips of what they contribute to the value and to the scores."""
+        total = np.sum(self.over(work, self.strips()), axis=0)
+        return Outcome(float(total[0]), total[1:])
+
     @cached_property
     def _products(self) -> tuple[np.ndarray, np.ndarray] | None:
         """A and B with ABᵀ the centred L, if the target is seen through coordinates."""
@@ -291,12 +305,3 @@ class Change:
         if self.joins:
             return np.concatenate([self.base, unit])
         return self.base[~np.isin(self.base, unit)]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Dependence before any change and after each one, and how exact the kernel after it is."""
-
-    value: float
-    scores: np.ndarray
-    error: float = 0.0  # bound on the root mean square, over pairs, of what a kernel value lacks

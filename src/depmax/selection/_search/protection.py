@@ -10,25 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._cached import cached_property
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
-from depmax.data.stream import some_rows
-from depmax.data.table import Table, has_missing
+from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
 from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.kernel import column_hsic, weighted_hsic
+from depmax.selection._scores.kernel import column_hsic
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
 from depmax.selection._search.units import Units
@@ -91,7 +91,10 @@ class Observed:
 
     @cached_property
     def alone(self) -> tuple[np.ndarray, ...]:
-        """Score, p-value and, if wanted, effect of every column alone, in one visit of each."""
+        """Score, p-value and, if wanted, effect of every column alone, in one visit of each.
+
+        Of rows with weights the score alone.
+        """
         return column_hsic(
             self.X,
             self.target,
@@ -100,12 +103,6 @@ class Observed:
             n_jobs=self.n_jobs,
             missing=self.missing,
             with_effects=self.with_effects,
-        )
-
-    def weighted_alone(self) -> np.ndarray:
-        """Score of every column alone, of rows with weights."""
-        return weighted_hsic(
-            self.X, self.target, categories=self.units.categories, n_jobs=self.n_jobs
         )
 
     @cached_property

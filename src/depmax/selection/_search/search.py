@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads
 from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
@@ -32,15 +33,6 @@ FACTOR_TOL, FACTOR_RANK = 1e-9, 64
 RESOLVE_ROWS = 500
 #: Candidates whose bandwidths are averaged in a forward round.
 FORWARD_WIDTHS = 9
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Units from best to worst, their scores when decided, and the dependence along the way."""
-
-    order: np.ndarray
-    scores: np.ndarray
-    path: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
-from depmax.data.stream import SampledRowsWarning, some_rows
-from depmax.data.table import constant_columns, has_missing, require_equal_length
+from depmax.data.stream import SampledRowsWarning
+from depmax.data.table import constant_columns, has_missing, require_equal_length, some_rows
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
@@ -24,10 +24,9 @@ from depmax.kernels.neutral import Gaps, Neutral, require_embedding
 from depmax.selection._search.changes import column_shares, has_fast_form
 from depmax.selection._search.how_many import n_predictive
 from depmax.selection._search.protection import Observed
-from depmax.selection._search.search import Search, SearchResult
+from depmax.selection._search.search import Search
 from depmax.selection._search.units import Units, make_units
-from depmax.selection.ranking import Ranking
-from depmax.selection.selector import WeightedSelector
+from depmax.selection.selector import Ranking, WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -79,7 +78,7 @@ class UnitSelector(WeightedSelector):
     def _ranking(
         self,
         observed: Observed,
-        order: Callable[[Observed], tuple[SearchResult, int | None]],
+        order: Callable[[Observed], Ranking],
         *,
         small: bool = False,
     ) -> Ranking:
@@ -91,24 +90,35 @@ class UnitSelector(WeightedSelector):
         units, weight = observed.units, observed.target.weight
         has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
         observed = replace(observed, with_effects=has_pvalues)
-        supervised = weight is not None and not self._is_unsupervised()
-        seen = observed.repeated() if supervised else observed
+        repeats = weight is not None and not self._is_unsupervised()
+        seen = observed.repeated() if repeats else observed
         with one_blas_thread(self.n_jobs, always=small):
-            result, n_units = order(seen)
+            found = order(seen)
         self.pvalues_adjusted_ = seen.pvalues_adjusted if has_pvalues else None
         self.effects_ = seen.alone[2] if has_pvalues else None
-        groups = [units.members[unit] for unit in result.order]
+        groups = [units.members[unit] for unit in found.order]
         if len(groups) < len(units.unit_of_inputs()):
-            each = observed.alone[0] if weight is None else observed.weighted_alone()
-            each = np.where(constant_columns(observed.X, self.missing), -np.inf, each)
+            constant = constant_columns(observed.X, self.missing)
+            each = np.where(constant, -np.inf, observed.alone[0])
             groups = [group[np.argsort(-each[group], kind="stable")] for group in groups]
+        n_units = found.n_significant
         return Ranking(
             np.concatenate(groups),
-            result.scores[units.unit_of_inputs()],
-            result.path,
-            None if n_units is None else units.n_inputs(result.order[:n_units]),
+            found.scores[units.unit_of_inputs()],
+            found.path,
+            None if n_units is None else units.n_inputs(found.order[:n_units]),
             np.array([len(group) for group in groups]),
         )
+
+
+def informative_first(units: Units, order: Callable[[np.ndarray], Ranking]) -> Ranking:
+    """An order of the units that say something new, and all others after them."""
+    uninformative = units.uninformative()
+    candidates, last = np.flatnonzero(~uninformative), np.flatnonzero(uninformative)
+    if not len(candidates):
+        return Ranking(last, np.zeros(len(last)))
+    found = order(candidates)
+    return replace(found, order=np.concatenate([found.order, last]))
 
 
 class HSICSelector(UnitSelector):
@@ -200,10 +210,11 @@ class HSICSelector(UnitSelector):
         if target.precomputed:  # row numbers can be split; a matrix would also lose columns
             y, target_kernel = target.rows, target.kernel
 
-        def order(observed: Observed) -> tuple[SearchResult, int | None]:
-            result = self._decide(search, observed)
-            decides = isinstance(self.n_features_to_select, str)
-            return result, n_predictive(self, recipe, observed) if decides else None
+        def order(observed: Observed) -> Ranking:
+            found = self._decide(search, observed)
+            if isinstance(self.n_features_to_select, str):
+                found = replace(found, n_significant=n_predictive(self, recipe, observed))
+            return found
 
         every = np.arange(X.shape[0])
         observed = Observed(
@@ -255,19 +266,13 @@ class HSICSelector(UnitSelector):
             self.n_jobs,
         )
 
-    def _decide(self, search: Search, observed: Observed) -> SearchResult:
+    def _decide(self, search: Search, observed: Observed) -> Ranking:
         """Order all units by their shares or by the search, those without information last."""
-        units = search.units
         if search.recipe.capabilities.is_linear:
             return _by_shares(search)
-        uninformative = units.uninformative()
-        candidates, last = np.flatnonzero(~uninformative), np.flatnonzero(uninformative)
-        if not len(candidates):
-            return SearchResult(last, np.zeros(len(last)), ())
-        result = self._search(search, candidates, observed)
-        return SearchResult(np.concatenate([result.order, last]), result.scores, result.path)
+        return informative_first(search.units, lambda some: self._search(search, some, observed))
 
-    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> SearchResult:
+    def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
         """The rule of the method: order the candidates, which are units of ``search``."""
         raise NotImplementedError
 
@@ -313,7 +318,7 @@ class HSICSelector(UnitSelector):
             ) from error
 
 
-def _by_shares(search: Search) -> SearchResult:
+def _by_shares(search: Search) -> Ranking:
     """With a kernel that adds over columns the best set of any size is known at once."""
     units = search.units
     shares = search.weights @ np.array(search.visit(column_shares))
@@ -321,4 +326,4 @@ def _by_shares(search: Search) -> SearchResult:
     order = np.argsort(-scores, kind="stable")
     totals, sizes = np.cumsum(scores[order]), np.cumsum([len(units.members[u]) for u in order])
     path = tuple((int(size), float(total)) for size, total in zip(sizes, totals, strict=True))
-    return SearchResult(order, scores, path[::-1])
+    return Ranking(order, scores, path[::-1])
