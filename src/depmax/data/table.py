@@ -496,6 +496,19 @@ def require_equal_length(n_x: int, n_y: int) -> None:
         )
 
 
+def some_rows(n_rows: int, size: int) -> np.ndarray:
+    """Positions of all rows, or of some drawn with a fixed seed, in order.
+
+    Examples
+    --------
+    >>> some_rows(1_000_000_000, 3)
+    array([511136479, 636961686, 850624224])
+    """
+    if n_rows <= size:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False))
+
+
 # --- columns on scales that can be compared -------------------------------------------------------
 class ScaleWarning(UserWarning):
     """Numeric columns of X, or outputs in y, are on very different scales, and are compared.

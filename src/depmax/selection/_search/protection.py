@@ -21,8 +21,7 @@ from depmax._cached import cached_property
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
-from depmax.data.stream import some_rows
-from depmax.data.table import Table, has_missing
+from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
 from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
