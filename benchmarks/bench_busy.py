@@ -1,10 +1,10 @@
-"""Small fits beside a busy neighbour: seconds with one BLAS thread and with one for every processor.
+"""Small fits beside a busy neighbour: seconds with one BLAS thread and with one per processor.
 
     python benchmarks/bench_busy.py [--smoke]
 
 BLAS threads wait for each other in a loop after every product; where another process keeps the
-processors busy, a fit of tenths of a second once took a hundred times as long. Fits to few rows keep
-to one thread (``depmax._threads``), so that the columns should agree within a factor of two.
+processors busy, a fit of tenths of a second once took a hundred times as long. Fits to few rows
+keep to one thread (``depmax._threads``), so that the columns should agree within a factor of two.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import argparse
 import os
 import subprocess
 import sys
+
+from common import parse
 
 FIT = """
 import sys, time, warnings
@@ -54,8 +56,7 @@ def main() -> None:
     """Print a row per method."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--smoke", action="store_true", help="a run of seconds")
-    options = parser.parse_args()
+    options = parse(parser)
     rows = 60 if options.smoke else options.rows
     processors = max(2, os.cpu_count() or 2)
     neighbour = subprocess.Popen([sys.executable, "-c", "while True: pass"])
