@@ -319,11 +319,12 @@ class Block:
 
         means = np.zeros((len(self.samples), _n_features(parts)))
         for left, right, _ in self.tiles:
-            self.add_sums(values_of(left, right), left, right, means)
+            values = values_of(left, right)
+            self.add_sums(values, left, right, means)
         means /= self.counts.sum()
         mean = np.average(means, axis=0, weights=self.counts)
         for left, right, pairs in self.tiles:
-            values = values_of(left, right)
+            values = values if len(self.tiles) == 1 else values_of(left, right)
             values -= means[left, np.newaxis] + (means[right] - mean)
             values *= pairs[:, :, np.newaxis]
             yield left, right, values.reshape(-1, len(mean))
