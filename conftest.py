@@ -49,7 +49,7 @@ LONG = (
 )
 
 #: Cases of one test that ``--quick`` runs at most, and of which ``--cov`` counts the lines.
-MOST_CASES = 5
+MOST_CASES, MOST_COUNTED = 5, 10
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,7 +90,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def count_lines_of_few(items: list[pytest.Item]) -> None:
     """Run most cases without the tracer, which doubles their time and finds no further lines."""
-    counted = set(thin_diagonal(items))
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    counted = set(thin_diagonal(fast, MOST_COUNTED))
     for item in items:
         if item not in counted:
             item.add_marker("no_cover")
@@ -105,16 +106,16 @@ def leave_out_most(config: pytest.Config, items: list[pytest.Item]) -> None:
         and not item.get_closest_marker("cluster")
         and not item.name.startswith("test_scikit_learn")
     ]
-    kept = set(thin_diagonal(fast))
+    kept = set(thin_diagonal(fast, MOST_CASES))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def thin_diagonal(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+def thin_diagonal(items: list[pytest.Item], most: int) -> Iterator[pytest.Item]:
     """Of every test, few cases, spread over the values of its parameters.
 
     A test over 20 kernels, 6 targets and 3 options has 360 cases; 20 or a few more of them have
-    every kernel, every target and every option, and ``MOST_CASES`` of these are taken.
+    every kernel, every target and every option, and at most ``most`` of these are taken.
     """
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -129,4 +130,4 @@ def thin_diagonal(items: list[pytest.Item]) -> Iterator[pytest.Item]:
             if values - seen or not values:
                 fresh.append(case)
             seen |= values
-        yield from fresh[:: -(-len(fresh) // MOST_CASES)]
+        yield from fresh[:: -(-len(fresh) // most)]

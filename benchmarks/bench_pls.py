@@ -78,8 +78,7 @@ def seconds_in_turn(calls: dict[str, Callable[[], object]], repeats: int) -> dic
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--smoke", action="store_true", help="small tables, nothing written")
-    options = parser.parse_args()
+    options = common.parse(parser)
     size, count = ((400, 60), 8) if options.smoke else ((10_000, 500), 30)
     X, y = spectra(*size)
     folds = KFold(10, shuffle=True, random_state=0)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from html import escape
 
 #: Control characters (escape codes, tabs, line ends), lone surrogates, line and paragraph ends.
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
+#: Characters that change the order in which others are shown, and some that are not seen at all.
+_MISLEADING = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+#: Text that a spreadsheet runs when it opens a file: =…, @…, and +… or -… that call something.
+FORMULA = r"^\s*(?:[=@].|[+-].*[(|!])"
+
+
+def visible(text: str) -> str:
+    r"""The text with an escape for every character that would show it in another order.
+
+    Examples
+    --------
+    >>> visible("safe\u202etxt.exe")
+    'safe\\u202etxt.exe'
+    """
+    return _MISLEADING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def printable(text: str) -> str:
@@ -18,7 +34,8 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31mred\nb")
     'a [31mred b'
     """
-    return "".join(" " if unicodedata.category(one) in _UNSEEN else one for one in text)
+    shown = visible(text)
+    return "".join(" " if unicodedata.category(one) in _UNSEEN else one for one in shown)
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:

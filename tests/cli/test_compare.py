@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 import shlex
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -187,3 +189,31 @@ def test_names_that_look_like_formulas_reach_the_report(run: Run, tmp_path: Path
     assert "$x_$" in page
     assert "$c_$" in page
     assert "<script>a" not in page
+
+
+def test_names_that_mislead_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    """Text that turns the order around is escaped; a spreadsheet gets no formula."""
+    x = np.random.default_rng(0).normal(size=(80, 3))
+    columns = {"safe\u202etxt": x[:, 0], "=1+1": x[:, 1], "@sum": x[:, 2]}
+    labels = np.where(x[:, 1] > 0, "a", "b")
+    pl.DataFrame(columns | {"y": labels}).write_csv(tmp_path / "names.csv")
+    result = run("compare", "names.csv", "-t", "y", *SMALL, "-m", "BAHSIC")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "\u202e" not in result.output + page
+    assert r"safe\u202etxt" in page
+    files = re.findall(r"data:text/csv;charset=utf-8;base64,([\w+/=]+)", page)
+    for content in files:
+        cells = base64.b64decode(content).decode("utf-8").splitlines()[1:]
+        assert not any(cell.startswith(("=", "@")) for cell in cells)
+    assert files
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://no.such.host.invalid:8786", "tcp://a"])
+def test_an_address_that_is_none_is_refused_at_once(fails: Any, address: str) -> None:
+    pytest.importorskip("distributed", reason="needs Dask")
+    began = time.perf_counter()
+    line = fails(2, "compare", "bundled:wine", "--scheduler", address)
+    assert "--scheduler" in line
+    assert address in line
+    assert time.perf_counter() - began < 10

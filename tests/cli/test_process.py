@@ -105,3 +105,48 @@ def test_ctrl_c_while_libraries_are_imported(tmp_path: Path, delay: float) -> No
     assert errors.endswith(b"error: Interrupted. No file was left half-written.\n")
     assert b"Traceback" not in errors
     assert not os.listdir(tmp_path)
+
+
+def _odd_names(folder: Path) -> None:
+    """Columns that a small encoding, a terminal or a spreadsheet may stumble over."""
+    x = np.random.default_rng(0).normal(size=(80, 3))
+    columns = {"safe\u202etxt": x[:, 0], "温度 →": x[:, 1], "=1+1": x[:, 2]}
+    frame = pl.DataFrame(columns).with_columns(y=pl.Series(np.where(x[:, 0] > 0, "a", "b")))
+    frame.write_csv(folder / "odd.csv")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp1252:strict", "utf-8"])
+def test_what_an_encoding_lacks_is_shown_escaped(tmp_path: Path, encoding: str) -> None:
+    _odd_names(tmp_path)
+    environment = ENVIRONMENT | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    for name in ("odd.csv", "温度.csv"):
+        answer = subprocess.run(
+            [*COMMAND, "screen", name, "-t", "y"],
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment,
+        )
+        assert answer.returncode == (0 if name == "odd.csv" else 3), answer.stderr
+        told = answer.stdout + answer.stderr
+        assert (b"\\u6e29" in told) == (encoding != "utf-8")
+        assert "\u202e".encode() not in told
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2), (0,)])
+def test_streams_may_be_closed(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    """What is written goes nowhere, also not into a file that was opened in the meantime."""
+
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    def run(*arguments: str) -> int:
+        return subprocess.run(
+            [*COMMAND, *arguments], cwd=tmp_path, env=ENVIRONMENT, preexec_fn=close
+        ).returncode
+
+    assert run("screen", "bundled:wine") == 0
+    assert run("select", "bundled:wine", "-n", "2", "-o", "few.csv") == 0
+    assert pl.read_csv(tmp_path / "few.csv").shape == (178, 3)
+    assert run("screen", "nowhere.csv") == 3
+    assert run("--help") == 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -114,6 +117,67 @@ def test_a_column_of_dates_is_one_however_it_is_read(
     assert source.schema()["day"] == whole["day"].dtype == kind
     assert whole["day"].null_count() == 1
     assert pl.concat(source.batches(["x", "day"], 2)).equals(whole.select("x", "day"))
+
+
+def test_very_many_columns_of_text_take_seconds(tmp_path: Path) -> None:
+    """Ten seconds for 12,000; each distinct cell is looked at once."""
+    rng = np.random.default_rng(0)
+    names = [f"gene {j}" for j in range(3000)]
+    cells = rng.choice(["low", "high", "NA", "site A1"], (100, len(names)))
+    lines = [",".join(names), *(",".join(row) for row in cells)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    began = time.process_time()
+    frame = open_source(str(tmp_path / "a.csv")).read()
+    assert time.process_time() - began < 2.5
+    assert set(frame.dtypes) == {pl.String}
+    assert frame.null_count().sum_horizontal().item() == (cells == "NA").sum()
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (("true", "FALSE", "NA"), pl.Boolean),
+        (("true", "-"), pl.String),  # a dash is a value beside words
+        (("NA", "", "?"), pl.Null),
+        (("-", "1.5", "none"), pl.Float64),
+        (("inf", "-Infinity"), pl.Float64),
+        (("NaN", "2"), pl.Int64),
+        (("NA", "2024-01-31"), pl.Date),
+        (("Ten", "10"), pl.String),
+        (("A1", "B2"), pl.String),
+        (("1e5", "2E-3"), pl.Float64),
+    ],
+)
+def test_words_and_what_looks_like_them(
+    tmp_path: Path, cells: tuple[str, ...], kind: type[pl.DataType]
+) -> None:
+    lines = ["x,z", *(f"{cell},1" for cell in cells * 3)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    source = open_source(str(tmp_path / "a.csv"), ReadOptions(header=True))
+    assert source.schema()["x"] == kind
+    assert source.read()["x"].dtype == kind
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_changes_between_two_visits_is_refused(
+    tmp_path: Path, suffix: str, replaced: bool
+) -> None:
+    """Also if size and time of the file are as they were."""
+    path = tmp_path / f"a.{suffix}"
+    _write_plain(pl.DataFrame({"x": [1, 2, 3]}), tmp_path, "a", suffix)
+    source = open_source(str(path))
+    assert source.read()["x"].to_list() == [1, 2, 3]
+    before = path.stat()
+    time.sleep(0.02)
+    _write_plain(pl.DataFrame({"x": [1, 2, 4]}), tmp_path, "b" if replaced else "a", suffix)
+    if replaced:
+        os.replace(tmp_path / f"b.{suffix}", path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    for act in (source.read, lambda: list(source.batches(["x"], 2))):
+        with pytest.raises(DataError, match=path.name):
+            act()
 
 
 def test_bundled_sets() -> None:

@@ -133,7 +133,7 @@ def test_the_path_of_several_entrants_is_that_of_their_set() -> None:
     assert selector.path_ == ((3, pytest.approx(hsic(X[:, selector.support_], y))),)
 
 
-FITTED = [RidgeKernel(), RidgeKernel(alpha=50.0), RidgeKernel("gaussian", 5.0), 2.0 * RidgeKernel()]
+FITTED = [RidgeKernel(alpha=50.0), 2.0 * RidgeKernel("gaussian", 5.0)]
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(1300) % 3], ids=["rows", "weights"])

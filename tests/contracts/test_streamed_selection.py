@@ -17,7 +17,7 @@ import depmax
 from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.chunks import Chunk
 from depmax.data.sample import aligned
-from depmax.data.stream import some_rows
+from depmax.data.table import some_rows
 from depmax.dependence._nulls.counted import Grid, look_at_columns
 from depmax.kernels import Laplace
 from depmax.maps import NystroemMap

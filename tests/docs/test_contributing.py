@@ -1,4 +1,4 @@
-"""The doors of CONTRIBUTING: its examples, added to a copy of the package as the page says.
+"""The examples of CONTRIBUTING, added to a copy of the package as the page says.
 
 Every block starts with a comment that names a file: a whole file, an export of a package
 (``…/__init__.py, and in __all__``), or an entry of a table (``…, in NAME``). ``make docs`` runs
@@ -56,7 +56,7 @@ def _enter(module: str, table: str, lines: str) -> str:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder ``src`` of a copy of the package with all examples in it."""
-    root = tmp_path_factory.mktemp("doors")
+    root = tmp_path_factory.mktemp("examples")
     package = Path(depmax.__file__).parent
     shutil.copytree(package, root / "src/depmax", ignore=shutil.ignore_patterns("__pycache__"))
     for path, exported, table, code in BLOCKS:
@@ -91,7 +91,7 @@ def run(source: Path) -> Callable[..., str]:
     return python
 
 
-def test_there_is_one_file_and_one_export_for_every_door() -> None:
+def test_there_is_one_file_and_one_export_for_every_kind_of_part() -> None:
     files = [path for path, _, table, _ in BLOCKS if not table]
     # what a model file may hold is a list of its own, for the sake of safety
     edits = [path for path, _, table, _ in BLOCKS if table and table != "_TRUSTED"]

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 RUNNER = Path(__file__).parent / "snippets.py"
 OPTIONAL = {
-    "dask", "jinja2", "matplotlib", "onnxruntime", "pandas", "polars",
+    "chemotools", "dask", "jinja2", "matplotlib", "onnxruntime", "pandas", "polars",
     "pyarrow", "rich", "skl2onnx", "skops", "torch", "typer",
 }  # fmt: skip  # shorter to read in this form
 COMMAND_LINE = {"jinja2", "matplotlib", "polars", "pyarrow", "rich", "skops", "typer"}
@@ -41,6 +41,7 @@ PAGES = {
     "docs/guide/screening.md": {"pandas"},
     "docs/guide/selecting.md": {"pandas"},
     "docs/guide/semi_supervised.md": set(),
+    "docs/guide/spectra.md": {"chemotools", "matplotlib"},
     "docs/guide/testing.md": set(),
     "docs/guide/threads.md": set(),
 }

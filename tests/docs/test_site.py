@@ -64,7 +64,7 @@ def _names() -> list[str]:
     return sorted({name for package in READABLE for name in generate.exported(package)})
 
 
-def test_every_room_has_a_page() -> None:
+def test_every_package_has_a_page() -> None:
     assert set(generate.PACKAGES) == PACKAGES
     index = (DOCS / "reference" / "index.md").read_text("utf-8")
     assert all(f"\n{package}\n" in index for package in PACKAGES)

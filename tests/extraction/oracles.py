@@ -34,7 +34,7 @@ def same_up_to_signs(P: np.ndarray, Q: np.ndarray, atol: float = 1e-8) -> None:
     np.testing.assert_allclose(P * signs, Q, atol=atol * np.abs(Q).max())
 
 
-def top_of_pencil(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def top_eigenvector(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Unit vector with the largest pᵀAp / pᵀBp."""
     vector = linalg.eigh(A, B)[1][:, -1]
     return vector / linalg.norm(vector)

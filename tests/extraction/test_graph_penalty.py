@@ -18,7 +18,7 @@ from depmax import (
 )
 from depmax.algebra.points import VectorPoints
 from depmax.kernels import Gaussian
-from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
+from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_eigenvector
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 3.0
@@ -83,7 +83,7 @@ def test_alpha_and_beta_of_hsca_as_printed(beta: float, unbiased: bool) -> None:
         B = np.eye(4)
         if len(found):
             B = positive_part(redundancy(found, unbiased)) + 50.0 * B
-        found = np.vstack([found, top_of_pencil(A, B)])
+        found = np.vstack([found, top_eigenvector(A, B)])
     options: dict[str, Any] = {"target_kernel": "delta", "graph": graph, "unbiased": unbiased}
     y = np.where(KNOWN, CLASSES.astype(object), None)
     model = HSCA(3, alpha=50.0, beta=beta, relative=False, **options).fit(X, y)
@@ -121,7 +121,7 @@ def normalised(graph: Any, unbiased: bool, beta: float, relative: bool) -> tuple
 @pytest.mark.parametrize("graph", GRAPHS, ids=ids)
 @pytest.mark.parametrize("unbiased", [False, True])
 @pytest.mark.parametrize("relative", [False, True])
-def test_normalised_hbfe_is_the_pencil(graph: Any, unbiased: bool, relative: bool) -> None:
+def test_normalised_hbfe_is_the_eigenproblem(graph: Any, unbiased: bool, relative: bool) -> None:
     A, B = normalised(graph, unbiased, 0.3, relative)
     expected = X @ linalg.eigh(A, B)[1][:, ::-1]
     expected = (expected - expected.mean(axis=0)) / expected.std(axis=0)
@@ -144,7 +144,7 @@ def test_normalised_hbfe_is_the_pencil(graph: Any, unbiased: bool, relative: boo
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=ids)
 @pytest.mark.parametrize("unbiased", [False, True])
-def test_normalised_hsca_is_the_pencil(graph: Any, unbiased: bool) -> None:
+def test_normalised_hsca_is_the_eigenproblem(graph: Any, unbiased: bool) -> None:
     A, B = normalised(graph, unbiased, 0.3, True)
     A = A + 0.3 * B  # the share that stays, not minus the share that changes
     root = linalg.cholesky(B, lower=True)
@@ -156,7 +156,7 @@ def test_normalised_hsca_is_the_pencil(graph: Any, unbiased: bool) -> None:
         if len(turned):
             M = positive_part(whiten.T @ redundancy(turned @ whiten.T, unbiased) @ whiten)
             D = M + 0.01 * np.trace(M) / len(turned) * D
-        turned = np.vstack([turned, top_of_pencil(A, D)])
+        turned = np.vstack([turned, top_eigenvector(A, D)])
     found = turned @ whiten.T
     found /= np.linalg.norm(found, axis=1, keepdims=True)
     options: dict[str, Any] = {"target_kernel": "delta", "graph": graph, "unbiased": unbiased}

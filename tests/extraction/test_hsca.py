@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from depmax import HSCA, hsic
 from depmax.kernels import Gaussian
 from depmax.maps import KernelMap
-from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
+from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_eigenvector
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6)) + 3.0
@@ -27,7 +27,7 @@ def slow(X, L, n, alpha, unbiased, feature_gram=lambda F: F @ F.T):
         F = (X - X.mean(axis=0)) @ np.array(P).T
         B = X.T @ form(feature_gram(F), unbiased) @ X
         B = positive_part(B)
-        P.append(top_of_pencil(A, B + alpha * np.trace(B) / len(P) * np.eye(len(A))))
+        P.append(top_eigenvector(A, B + alpha * np.trace(B) / len(P) * np.eye(len(A))))
     return np.array(P)
 
 
@@ -137,7 +137,7 @@ def test_the_kernel_penalty_is_the_norm_in_feature_space():
     p = linalg.eigh(A)[1][:, -1]
     f = K @ basis @ p
     B = basis.T @ K @ form(np.outer(f, f), False) @ K @ basis
-    second = top_of_pencil(A, B + alpha * np.trace(B) * np.eye(len(B)))
+    second = top_eigenvector(A, B + alpha * np.trace(B) * np.eye(len(B)))
     features = np.column_stack([f, K @ basis @ second])
     same_up_to_signs(fitted.transform(X).T, features.T, 1e-6)
 

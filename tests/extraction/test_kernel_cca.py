@@ -91,7 +91,7 @@ def test_one_number_is_regression():
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5])
 def test_kernels_on_both_sides(alpha):
-    """The pencil (HKHLH; K(K + αI)) with α relative to the mean eigenvalue, the slow way."""
+    """The eigenproblem (HKHLH; K(K + αI)) with α relative to the mean eigenvalue, the slow way."""
     kernel, target_kernel = Gaussian(3.0), Gaussian(4.0)
     sides = []
     for K in (H @ kernel(X) @ H, H @ target_kernel(Z) @ H):

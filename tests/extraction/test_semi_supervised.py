@@ -27,7 +27,7 @@ from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Linear, Spectrum, Subsequence
 from depmax.maps import NystroemMap
 from tests.contracts.discovery import classes
-from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
+from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_eigenvector
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 3.0
@@ -77,7 +77,7 @@ def test_hbfe_is_the_eigenproblem(graph, unbiased):
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=ids)
 @pytest.mark.parametrize("unbiased", [False, True])
-def test_hsca_is_the_pencil(graph, unbiased):
+def test_hsca_is_the_eigenproblem(graph, unbiased):
     A, B, dependence = parts(X, graph, unbiased)
     A = 0.9 * A - 0.1 * B
     alpha, found = 1e-3, np.empty((0, 4))
@@ -89,7 +89,7 @@ def test_hsca_is_the_pencil(graph, unbiased):
             other = X[KNOWN] - X[KNOWN].mean(axis=0)
             D = positive_part(other.T @ M @ other)
             denominator = D + alpha * np.trace(D) / len(found) * np.eye(4)
-        found = np.vstack([found, top_of_pencil(A, denominator)])
+        found = np.vstack([found, top_eigenvector(A, denominator)])
     model = HSCA(
         3, beta=0.1, graph=graph, unbiased=unbiased, target_kernel="delta", alpha=alpha
     ).fit(X, Y)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from depmax import SMA, SMC, SampledRowsWarning, scan
+from depmax.extraction.sparse_maximal import drawn_candidates
 from depmax.kernels import Gaussian
 from tests.extraction.deflation_oracles import gaussian_gram, sparse_features
 
@@ -34,7 +35,7 @@ def test_candidates_that_are_drawn_once(
     with pytest.warns(SampledRowsWarning, match=f"{method.upper()} chooses from 30 of 400 rows"):
         model.fit(scan(X, y, rows_per_chunk=57))
     with pytest.warns(SampledRowsWarning):
-        pool = model._landmarks(len(X))
+        pool = drawn_candidates(model, len(X))
     K = gaussian_gram(X, 1.0)
     betas, features = sparse_features(K, y, 4, method, sparsity, center, candidates=pool)
     assert set(model.basis_indices_) == set(np.flatnonzero(np.abs(betas).any(axis=1)))

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from sklearn.preprocessing import StandardScaler
 
+import depmax
 from depmax._files import replacing, require_writable
 
 
@@ -63,3 +65,22 @@ def test_says_why_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tempfile.mkstemp", refuse)
     with pytest.raises(PermissionError, match=r"cannot be written to \(Permission denied\)"):
         require_writable(tmp_path / "a")
+
+
+def test_a_model_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked is what is used, whoever replaces the file in between."""
+    from depmax.persistence.model_files import read_model
+
+    depmax.save_model(StandardScaler().fit([[1.0], [2.0]]), tmp_path / "m.skops", notes={"n": 1})
+    content, opened = (tmp_path / "m.skops").read_bytes(), []
+
+    def read_bytes(path: Path) -> bytes:
+        opened.append(path)
+        path.write_text("another file")
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    model, file = read_model(tmp_path / "m.skops")
+    assert model.mean_ == [1.5]
+    assert file.notes == {"n": 1}
+    assert opened == [tmp_path / "m.skops"]

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax import BAHSIC, FOHSIC, SampledRowsWarning, hsic
-from depmax.data.stream import some_rows
+from depmax.data.table import some_rows
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import how_many, protection, selectors

@@ -8,7 +8,7 @@ import pytest
 
 from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax.data import read_target
-from depmax.data.stream import some_rows
+from depmax.data.table import some_rows
 from depmax.kernels import Gaussian
 from depmax.selection._kernel_ridge import RidgeProblem, coordinates
 from depmax.selection._scores.outputs import target_images

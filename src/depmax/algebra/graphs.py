@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from sklearn.base import BaseEstimator
 
+from depmax._cached import cached_property
 from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, check_parameters, integer, number
 from depmax._threads import slices

@@ -14,6 +14,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line, or say what is missing."""
+    _open_streams()
     signal.signal(signal.SIGINT, _interrupt)
     try:
         _run()
@@ -36,6 +37,18 @@ def _run() -> None:
     from depmax.cli.commands import app
 
     app(prog_name="depmax")
+
+
+def _open_streams() -> None:
+    """Standard streams that were closed lead nowhere; what an encoding lacks is shown escaped."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            while os.open(os.devnull, os.O_RDWR) < number:  # no other file takes its number
+                pass
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115  # until the end
+        elif number and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:

@@ -14,8 +14,8 @@ from depmax._text import counted
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
-from depmax.cli.row_columns import groups_of_rows, weights_of_rows
 from depmax.data import Target, Task, read_target, role_of_text
+from depmax.data.weights import read_weights
 
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
@@ -150,7 +150,7 @@ def make_table(source: Source, request: Request) -> Table:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
-    read = [*_usable(features, targets, request.keep, notes), *beside.values()]
+    read = {*_usable(features, targets, request.keep, notes), *beside.values()}
     frame = _rows_of(source, [name for name in used if name in read], request, notes)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
@@ -158,8 +158,8 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has {counted(frame.height, 'row')} with a target: at least "
             f"{FEWEST_ROWS} are needed to detect any dependence."
         )
-    groups = None if request.groups is None else groups_of_rows(frame, request.groups, notes)
-    weights = None if request.weight is None else weights_of_rows(frame, request.weight, notes)
+    groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
+    weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
     X = _features(frame.drop([*targets, *beside.values()]), request.keep, notes)
     if not X.width:
         raise DataError(
@@ -208,7 +208,8 @@ def _usable(
         )
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
-    return [name for name in schema if name not in (*dates, *nested)]
+    unused = {*dates, *nested}
+    return [name for name in schema if name not in unused]
 
 
 def _split_target(
@@ -385,3 +386,66 @@ def ask(out: Output, source: Source, request: Request) -> Table:
     out.result("target", {"columns": list(table.target_names), "type": table.target.kind})
     out.result("notes", table.notes)
     return table
+
+
+# --- what is known of the rows
+def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """The group of every row as a number; the column is not a feature."""
+    column = frame.get_column(name)
+    missing = column.null_count()
+    if column.dtype.is_float():
+        missing += int(column.is_nan().sum() or 0)
+    if missing:
+        raise DataError(
+            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
+            "these rows, or give each its own group."
+        )
+    codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
+    n_groups = int(codes.max()) + 1
+    groups = counted(n_groups, "group")
+    notes.append(f"{groups} of rows by {name!r}, which is not used as a column.")
+    return np.asarray(codes)
+
+
+def _weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """How many rows each row stands for; the column is not a feature."""
+    column = frame.get_column(name)
+    if not column.dtype.is_numeric():
+        raise DataError(f"--weight: column {name!r} holds {column.dtype}, not numbers.")
+    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise DataError(
+            f"--weight: column {name!r} has no value in {missing} of {len(values)} rows. Drop "
+            "these rows, or give them a weight of 0."
+        )
+    try:
+        weights = read_weights(values, len(values))
+    except ValueError as error:
+        raise DataError(f"--weight: column {name!r}: {error}") from error
+    left_out = int((weights == 0).sum())
+    without = f"; {left_out} have a weight of 0 and are ignored" if left_out else ""
+    notes.append(f"Rows are weighted by {name!r}, which is not used as a column{without}.")
+    return weights
+
+
+def mention_doubts(out: Output, table: Table) -> None:
+    """Say so where rows may be copies of each other, or alike because they belong together."""
+    from depmax.evaluation.comparison.cautions import cautions_about_rows
+
+    found = cautions_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    table.notes.extend(found)
+    out.note(found)
+
+
+def mention_searched_rows(out: Output, table: Table, method: str, estimator: Any) -> None:
+    """Say so where a selector searches only some of the rows."""
+    searched = getattr(getattr(estimator, "selector", estimator), "subsample", None)
+    if searched is None or table.X.height <= searched:
+        return
+    found = [
+        f"{method} searches {searched:,} of {table.X.height:,} rows, drawn with a fixed seed: "
+        "scores, effects and p-values are theirs (--set subsample=none searches all)."
+    ]
+    table.notes.extend(found)
+    out.note(found)

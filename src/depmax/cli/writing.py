@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from depmax._files import expand_home, first_line, replacing, require_writable
+from depmax._text import FORMULA
 from depmax.cli.errors import OutputError
 
 
@@ -29,10 +30,6 @@ class Writer(ABC):
     @abstractmethod
     def close(self) -> None:
         """Finish the file."""
-
-
-#: Text that a spreadsheet runs when it opens the file: =…, @…, and +… or -… that call something.
-_FORMULA = r"^\s*(?:[=@].|[+-].*[(|!])"
 
 
 class Csv(Writer):
@@ -60,10 +57,10 @@ class Csv(Writer):
         """Warn of text from the data that a spreadsheet would run; the text itself stays."""
         if self._warned:
             return
-        suspects: list[str] = [name for name in rows.columns if re.match(_FORMULA, name)]
+        suspects: list[str] = [name for name in rows.columns if re.match(FORMULA, name)]
         text = rows.select(pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String))
         for cells in text.iter_columns():
-            suspects += cells.filter(cells.str.contains(_FORMULA)).head(1).to_list()
+            suspects += cells.filter(cells.str.contains(FORMULA)).head(1).to_list()
         if suspects:
             self._warned = True
             warnings.warn(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._extras import require
-from depmax._files import DamagedFileError, naming, validated
+from depmax._files import DamagedFileError, naming, stamp, validated
 from depmax._limits import max_memory, require_memory, table_bytes
 from depmax.data.chunks import (
     Chunk,
@@ -62,7 +62,7 @@ class TableFile:
     keys: Mapping[str, Any]  # values of these columns
     lengths: tuple[int, ...]  # rows of each row group; an Arrow file is one
     metadata: Any  # of a Parquet file; None for Arrow
-    stamp: tuple[int, int]  # its size, and when it was changed, in nanoseconds
+    stamp: tuple[int, ...]
 
     @classmethod
     def opened(cls, path: Path, folder: Path | None) -> TableFile:
@@ -88,18 +88,18 @@ class TableFile:
                 groups = range(metadata.num_row_groups)
                 lengths = [metadata.row_group(group).num_rows for group in groups]
             keys = dict(ds.get_partition_keys(fragment.partition_expression))
-        return cls(path, dataset.schema, keys, tuple(lengths), metadata, _stamp(path))
+        return cls(path, dataset.schema, keys, tuple(lengths), metadata, stamp(path))
 
     def require_unchanged(self) -> None:
         """Refuse a file that is not the one that was opened."""
         try:
-            stamp = _stamp(self.path)
+            found = stamp(self.path)
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{self.path} has been removed since the table was opened: put it back, or call "
                 "depmax.scan again on the remaining files."
             ) from None
-        if stamp != self.stamp:
+        if found != self.stamp:
             raise ChangedFileError(
                 f"{self.path} has changed since the table was opened. Sums over several visits "
                 "would mix old and new rows: call depmax.scan again once nothing is writing to it."
@@ -318,11 +318,6 @@ class FileScan(LocalScan):
         if n_rows <= 0 or not is_short or not file.is_plain():
             return False
         return has_numbers(pa.schema([self.schema.field(name) for name in self.names]))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def _files(path: Path) -> Iterator[TableFile]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from depmax._cached import cached_property
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
 from depmax.data.chunks import Scan

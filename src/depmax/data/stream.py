@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.data.chunks import Chunk, RowsInChunks, Scan, stacked
 from depmax.data.columns import Columns
-from depmax.data.table import require_finite, sample_positions
+from depmax.data.table import require_finite, sample_positions, some_rows
 from depmax.data.target import present_target
 
 
@@ -315,19 +316,6 @@ def _side_by_side(views: Sequence[View], chunk: Chunk) -> np.ndarray:
 def sample_rows(rows: Any) -> Any:
     """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
     return rows.sample() if isinstance(rows, StreamRows) else rows[sample_positions(len(rows))]
-
-
-def some_rows(n_rows: int, size: int) -> np.ndarray:
-    """Positions of all rows, or of some drawn with a fixed seed, in order.
-
-    Examples
-    --------
-    >>> some_rows(1_000_000_000, 3)
-    array([511136479, 636961686, 850624224])
-    """
-    if n_rows <= size:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False))
 
 
 def refuse_with_streams(owner: str, **options: Any) -> None:

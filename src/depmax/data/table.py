@@ -496,6 +496,19 @@ def require_equal_length(n_x: int, n_y: int) -> None:
         )
 
 
+def some_rows(n_rows: int, size: int) -> np.ndarray:
+    """Positions of all rows, or of some drawn with a fixed seed, in order.
+
+    Examples
+    --------
+    >>> some_rows(1_000_000_000, 3)
+    array([511136479, 636961686, 850624224])
+    """
+    if n_rows <= size:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False))
+
+
 # --- columns on scales that can be compared -------------------------------------------------------
 class ScaleWarning(UserWarning):
     """Numeric columns of X, or outputs in y, are on very different scales, and are compared.
@@ -624,6 +637,10 @@ def _farthest(deviations: np.ndarray, ranges: np.ndarray) -> tuple[int, int] | N
     return (int(wide), int(varying[narrow])) if ratios[narrow] > FAR_APART else None
 
 
+def _large(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio < 1e9 else f"{ratio:.0e}"
+
+
 def _message(
     wide: int,
     narrow: int,
@@ -640,7 +657,7 @@ def _message(
     ratio = deviations[wide] / deviations[narrow]
     parameter = "kernel" if name == "X" else "target_kernel"
     return (
-        f"C{large[1:]} of {name} has {ratio:,.0f} times the spread of {small}: it "
+        f"C{large[1:]} of {name} has {_large(ratio)} times the spread of {small}: it "
         "dominates distances and inner products, and columns with a small spread are nearly "
         f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
         f"the columns on one scale with {remedy}, or give each its own with "

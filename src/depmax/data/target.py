@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
+from depmax._cached import cached_property
 from depmax.data.chunks import RowsInChunks
 from depmax.data.columns import WIDE, in_narwhals, is_missing
 from depmax.data.table import refuse_unreadable, require_finite

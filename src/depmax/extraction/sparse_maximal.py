@@ -44,128 +44,20 @@ DOUBTFUL = 1e-6
 DEPENDENT = 1e-10
 
 
+#: What the parameters of both may be.
+DECLARED = {
+    "n_candidates": integer(1, also=[None], hint="None compares all rows"),
+    "sparsity": Rule(
+        lambda value: is_whole(value) and value in (1, 2, 3),
+        "1, 2 or 3 samples per direction",
+        "subsets of more than three are too many to search",
+    ),
+}
+
+
 # --- what users call -----------------------------------------------------------------------------
 @dataclass(eq=False, repr=False)
-class SparseExtractor(FeaturePredictor, SumsExtractor):
-    """Features of single kernel columns; a subclass says what their score is divided by."""
-
-    n_components: int | float | Literal["auto"] = 2
-    _: KW_ONLY
-    kernel: KernelLike = "gaussian"
-    n_candidates: int | None = 500
-    sparsity: int = 1
-    center: bool = True
-    random_state: Any = None
-
-    #: Whether scores are relative to the length of a feature, or of its direction.
-    _of_features: ClassVar[bool]
-    _streams: ClassVar[bool] = True
-    _needs_coordinates: ClassVar[bool] = False
-    _adds_up: ClassVar[bool] = False
-
-    _declared: ClassVar = {
-        "n_candidates": integer(1, also=[None], hint="None compares all rows"),
-        "sparsity": Rule(
-            lambda value: is_whole(value) and value in (1, 2, 3),
-            "1, 2 or 3 samples per direction",
-            "subsets of more than three are too many to search",
-        ),
-    }
-
-    def _pairs_held(self, data: Sample) -> float:
-        """Pairs among the candidates of one step, where combinations of them are tried."""
-        count = data.n_samples if self.n_candidates is None else int(self.n_candidates)
-        return 0.0 if self.sparsity == 1 else 4.0 * min(count, data.n_samples) ** 2
-
-    def _instead(self) -> str:
-        return "Lower n_candidates, e.g. to 500."
-
-    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        center, limit = bool(self.center), self.n_candidates
-        examples, target = Examples.of(data, center=center), answer.numbers.seen(center)
-        if data.is_streamed:
-            return self._of_landmarks(data, answer, examples, target, count)
-        roots, rng = roots_of(data), check_random_state(self.random_state)
-
-        def draw(is_open: np.ndarray) -> np.ndarray:
-            rows = np.flatnonzero(is_open)
-            few = limit is None or len(rows) <= limit
-            return rows if few else np.sort(rng.choice(rows, limit, replace=False))
-
-        def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
-            own = examples.take(chosen)
-            if data.weight is None:
-                return lambda rows: own.against(data.rows[rows])
-            return lambda rows: roots[rows] * own.against(data.rows[rows])
-
-        found = OrthogonalFeatures(data.n_samples, count, center=center, roots=roots[:, 0])
-        search = ColumnSearch(
-            examples, columns, roots * target, self._of_features, int(self.sparsity)
-        )
-        chosen = search.deflate(found, count, draw)
-        return of_examples(self, data, answer, examples, *chosen, found)
-
-    def _of_landmarks(
-        self, data: Sample, answer: Answer, examples: Examples, target: Any, count: int
-    ) -> Found:
-        """Features from one visit, among candidates that are drawn once.
-
-        With S = KᵀK and C = KᵀY of their columns K, about the mean if features are, a factor R of
-        S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
-        """
-        center, indices = bool(self.center), self._landmarks(data.n_samples)
-        landmarks = examples.take(indices)
-        columns = ExampleColumns(landmarks, data.rows.view)
-        space = Space(columns, (data.n_samples, len(indices)), data=data, center=center)
-        moments = space.moments(Form(target))
-        scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
-        factor, values = with_products(scatter, cross, square_of(target))
-        search = ColumnSearch(
-            landmarks,
-            lambda chosen: factor[:, chosen].__getitem__,
-            values,
-            self._of_features,
-            int(self.sparsity),
-        )
-        found = OrthogonalFeatures(len(factor), count, center=False)
-        spanned = own <= LOST * (own + data.n_samples * space.mean**2)
-        used, weights = search.deflate(found, count, np.flatnonzero, spanned)
-        weights = found.conjugate(weights)[0]
-        projection = examples.project(indices[used], weights, space.mean[used] @ weights)
-
-        def pull() -> tuple[np.ndarray, np.ndarray]:
-            """From one more visit, for features that are linear in the columns."""
-            features = Space.of_sample(data, center=center)
-            return features.scatter @ projection.in_features().weights, features.mean
-
-        return deflated(
-            self,
-            data,
-            answer,
-            projection,
-            lambda: np.empty((0, weights.shape[1])),  # of a stream, they are not made
-            squares=np.einsum("ij,ik,kj->j", weights, scatter[np.ix_(used, used)], weights),
-            with_target=cross[used].T @ weights,
-            pull=pull,
-            basis=(indices[used], weights),
-        )
-
-    def _landmarks(self, n_rows: int) -> np.ndarray:
-        """Positions of the candidates, in order."""
-        limit = MOST_CANDIDATES if self.n_candidates is None else int(self.n_candidates)
-        if n_rows <= limit:
-            return np.arange(n_rows)
-        warn_caller(
-            f"{type(self).__name__} chooses from {limit:,} of {n_rows:,} rows, drawn once by "
-            "random_state: the table is read a chunk at a time, and candidates must be in "
-            "memory. n_candidates sets their number.",
-            SampledRowsWarning,
-        )
-        seed = check_random_state(self.random_state).randint(2**31)
-        return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
-
-
-class SMA(SparseExtractor):
+class SMA(FeaturePredictor, SumsExtractor):
     """Orthogonal features of single kernel columns, chosen by alignment with the target.
 
     Feature j is the kernel column k_i of one training row, made orthogonal to earlier features: the
@@ -246,10 +138,31 @@ class SMA(SparseExtractor):
     ((200, 3), 3)
     """
 
-    _of_features: ClassVar[bool] = True
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    n_candidates: int | None = 500
+    sparsity: int = 1
+    center: bool = True
+    random_state: Any = None
+
+    _streams: ClassVar[bool] = True
+    _needs_coordinates: ClassVar[bool] = False
+    _adds_up: ClassVar[bool] = False
+    _declared: ClassVar = DECLARED
+
+    def _pairs_held(self, data: Sample) -> float:
+        return candidate_pairs(self, data)
+
+    def _instead(self) -> str:
+        return "Lower n_candidates, e.g. to 500."
+
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
+        return of_single_columns(self, data, answer, count, of_features=True)
 
 
-class SMC(SparseExtractor):
+@dataclass(eq=False, repr=False)
+class SMC(FeaturePredictor, SumsExtractor):
     """Orthogonal features of single kernel columns, chosen by covariance with the target.
 
     Feature j is the kernel column k_i of one training row, made orthogonal to earlier features: the
@@ -329,7 +242,128 @@ class SMC(SparseExtractor):
     ((200, 3), 3)
     """
 
-    _of_features: ClassVar[bool] = False
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    n_candidates: int | None = 500
+    sparsity: int = 1
+    center: bool = True
+    random_state: Any = None
+
+    _streams: ClassVar[bool] = True
+    _needs_coordinates: ClassVar[bool] = False
+    _adds_up: ClassVar[bool] = False
+    _declared: ClassVar = DECLARED
+
+    def _pairs_held(self, data: Sample) -> float:
+        return candidate_pairs(self, data)
+
+    def _instead(self) -> str:
+        return "Lower n_candidates, e.g. to 500."
+
+    def _find(self, data: Sample, answer: Answer, count: int) -> Found:
+        return of_single_columns(self, data, answer, count, of_features=False)
+
+
+# --- how features are found ----------------------------------------------------------------------
+def candidate_pairs(model: SMA | SMC, data: Sample) -> float:
+    """Pairs among the candidates of one step, where combinations of them are tried."""
+    count = data.n_samples if model.n_candidates is None else int(model.n_candidates)
+    return 0.0 if model.sparsity == 1 else 4.0 * min(count, data.n_samples) ** 2
+
+
+def of_single_columns(
+    model: SMA | SMC, data: Sample, answer: Answer, count: int, *, of_features: bool
+) -> Found:
+    """Features of single columns; scores are relative to the length of a feature or direction."""
+    center, limit = bool(model.center), model.n_candidates
+    examples, target = Examples.of(data, center=center), answer.numbers.seen(center)
+    if data.is_streamed:
+        return _of_landmarks(model, data, answer, examples, target, count, of_features)
+    roots, rng = roots_of(data), check_random_state(model.random_state)
+
+    def draw(is_open: np.ndarray) -> np.ndarray:
+        rows = np.flatnonzero(is_open)
+        few = limit is None or len(rows) <= limit
+        return rows if few else np.sort(rng.choice(rows, limit, replace=False))
+
+    def columns(chosen: np.ndarray) -> Callable[[slice], np.ndarray]:
+        own = examples.take(chosen)
+        if data.weight is None:
+            return lambda rows: own.against(data.rows[rows])
+        return lambda rows: roots[rows] * own.against(data.rows[rows])
+
+    found = OrthogonalFeatures(data.n_samples, count, center=center, roots=roots[:, 0])
+    search = ColumnSearch(examples, columns, roots * target, of_features, int(model.sparsity))
+    chosen = search.deflate(found, count, draw)
+    return of_examples(model, data, answer, examples, *chosen, found)
+
+
+def _of_landmarks(
+    model: SMA | SMC,
+    data: Sample,
+    answer: Answer,
+    examples: Examples,
+    target: Any,
+    count: int,
+    of_features: bool,
+) -> Found:
+    """Features from one visit, among candidates that are drawn once.
+
+    With S = KᵀK and C = KᵀY of their columns K, about the mean if features are, a factor R of
+    S = RᵀR and Z with RᵀZ = C have the products of K and Y, and far fewer rows.
+    """
+    center, indices = bool(model.center), drawn_candidates(model, data.n_samples)
+    landmarks = examples.take(indices)
+    columns = ExampleColumns(landmarks, data.rows.view)
+    space = Space(columns, (data.n_samples, len(indices)), data=data, center=center)
+    moments = space.moments(Form(target))
+    scatter, cross, own = moments.scatter, moments.cross, moments.scatter.diagonal()
+    factor, values = with_products(scatter, cross, square_of(target))
+    search = ColumnSearch(
+        landmarks,
+        lambda chosen: factor[:, chosen].__getitem__,
+        values,
+        of_features,
+        int(model.sparsity),
+    )
+    found = OrthogonalFeatures(len(factor), count, center=False)
+    spanned = own <= LOST * (own + data.n_samples * space.mean**2)
+    used, weights = search.deflate(found, count, np.flatnonzero, spanned)
+    weights = found.conjugate(weights)[0]
+    projection = examples.project(indices[used], weights, space.mean[used] @ weights)
+
+    def pull() -> tuple[np.ndarray, np.ndarray]:
+        """From one more visit, for features that are linear in the columns."""
+        features = Space.of_sample(data, center=center)
+        return features.scatter @ projection.in_features().weights, features.mean
+
+    return deflated(
+        model,
+        data,
+        answer,
+        projection,
+        lambda: np.empty((0, weights.shape[1])),  # of a stream, they are not made
+        squares=np.einsum("ij,ik,kj->j", weights, scatter[np.ix_(used, used)], weights),
+        with_target=cross[used].T @ weights,
+        pull=pull,
+        basis=(indices[used], weights),
+    )
+
+
+def drawn_candidates(model: SMA | SMC, n_rows: int) -> np.ndarray:
+    """Positions of the candidates, in order."""
+    limit = MOST_CANDIDATES if model.n_candidates is None else int(model.n_candidates)
+    if n_rows <= limit:
+        return np.arange(n_rows)
+    warn_caller(
+        f"{type(model).__name__} chooses from {limit:,} of {n_rows:,} rows, drawn once by "
+        "random_state: the table is read a chunk at a time, and candidates must be in "
+        "memory. n_candidates sets their number.",
+        SampledRowsWarning,
+    )
+    seed = check_random_state(model.random_state).randint(2**31)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
 
 
 # --- the search for directions of one, two or three samples --------------------------------------

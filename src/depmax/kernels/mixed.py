@@ -142,7 +142,7 @@ class Mixed(Kernel):
 
     def _kernel(self) -> Any:
         kernel = as_kernel(self.kernel)
-        if not hasattr(kernel, "difference_sums"):
+        if kernel.capabilities.joins_categories != "distance":
             raise TypeError(
                 f"Mixed needs a kernel of distances, such as Gaussian or Laplace, "
                 f"not {type(kernel).__name__}."

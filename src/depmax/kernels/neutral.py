@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.kernels._parts import Part, Parts
 from depmax.kernels.distances import differences
 from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel

@@ -148,6 +148,17 @@ def load_model(
         If the file is cut off, damaged or changed, is not a model, was written by another version
         of depmax, would take too much memory, or holds types that are not trusted.
     """
+    return read_model(path, trusted, any_version=any_version, max_memory=max_memory)[0]
+
+
+def read_model(
+    path: str | os.PathLike[str],
+    trusted: Iterable[str | type] | None = None,
+    *,
+    any_version: bool = False,
+    max_memory: int | str | None = None,
+) -> tuple[Any, ModelFile]:
+    """A model as :func:`load_model` loads it, and what its file says: the same bytes, read once."""
     file, content, known = _inspected(path, max_memory)
     skops = _skops()
     listed = [name if isinstance(name, str) else _qualified(name) for name in trusted or ()]
@@ -172,7 +183,7 @@ def load_model(
     danger = find_danger(model)
     if danger is not None:
         raise ModelFileError(f"{file.path} is not loaded: {danger}.")
-    return model
+    return model, file
 
 
 def inspect(path: str | os.PathLike[str]) -> ModelFile:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from depmax._extras import require
 from depmax._files import replacing
+from depmax._text import visible
 
 
 class Display(Protocol):
@@ -217,7 +218,7 @@ def _inline(text: str, alternative: str, prefix: str) -> str:
     head = re.sub(r'\s(width|height|version)="[^"]*"', "", head)
     label = f"{prefix}-meaning"
     head += f' role="img" aria-labelledby="{label}"'
-    return f'{head}><title id="{label}">{_escape(alternative)}</title>{rest}'
+    return f'{head}><title id="{label}">{_escape(visible(alternative))}</title>{rest}'
 
 
 def _escape(text: str) -> str:
@@ -292,7 +293,11 @@ def render_html(report: Report) -> str:
 
     folder = resources.files("depmax.report") / "page"
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
     drawings = {

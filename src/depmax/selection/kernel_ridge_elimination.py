@@ -16,8 +16,7 @@ from depmax._threads import map_threads
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples
-from depmax.data.stream import some_rows
-from depmax.data.table import require_equal_length
+from depmax.data.table import require_equal_length, some_rows
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._kernel_ridge import (

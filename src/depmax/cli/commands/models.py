@@ -64,9 +64,8 @@ def fit(
     from depmax.cli.errors import OutputError
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
     from depmax.cli.reading import open_source
-    from depmax.cli.row_columns import mention_searched_rows
     from depmax.cli.streaming import can_stream, fit_streamed
-    from depmax.cli.table import ask, is_large
+    from depmax.cli.table import ask, is_large, mention_searched_rows
     from depmax.cli.writing import require_place
 
     known = find_method(method)
@@ -186,15 +185,15 @@ def transform(
     from depmax.cli.errors import DataError, ModelError, nearest
     from depmax.cli.reading import open_source
     from depmax.cli.writing import open_writer, require_format
-    from depmax.persistence import inspect, load_model
+    from depmax.persistence.model_files import read_model
 
     place = require_format(output, reads=(model, data))
     open_source(data)  # refuses a file that is not there before a model is loaded
     try:
-        notes = inspect(model).notes
+        fitted, file = read_model(model, trusted=trust, any_version=any_version)
     except FileNotFoundError as error:
         raise ModelError(str(error)) from None
-    fitted = load_model(model, trusted=trust, any_version=any_version)
+    notes = file.notes
     if not hasattr(fitted, "transform"):
         raise ModelError(f"{model} holds a {type(fitted).__name__}, which cannot transform rows.")
     source = open_source(data, streaming.as_fitted(reading.options(), notes))

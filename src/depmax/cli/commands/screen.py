@@ -82,8 +82,7 @@ def screen(
       depmax screen patients.csv -t outcome --given age --given batch
     """
     from depmax.cli.reading import open_source
-    from depmax.cli.row_columns import mention_doubts
-    from depmax.cli.table import ask
+    from depmax.cli.table import ask, mention_doubts
     from depmax.dependence import screen as screen_columns
     from depmax.dependence.exchange import neighbours_mentioned
     from depmax.evaluation import Prepare

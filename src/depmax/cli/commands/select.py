@@ -56,9 +56,8 @@ def select(
 
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
-    from depmax.cli.row_columns import mention_doubts, mention_searched_rows
     from depmax.cli.streaming import batch_rows
-    from depmax.cli.table import ask, is_large
+    from depmax.cli.table import ask, is_large, mention_doubts, mention_searched_rows
     from depmax.cli.writing import open_writer, require_format
     from depmax.selection.selector import n_dependent
 

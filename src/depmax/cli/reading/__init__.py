@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 
+from depmax._cached import cached_property
 from depmax._files import expand_home
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import ReadOptions, Source

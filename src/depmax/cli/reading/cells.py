@@ -7,6 +7,7 @@ all columns together, since 1.234 is a little more than one, or more than a thou
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,9 +48,19 @@ _DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
 _UNITS = "$€£¥%"
 
 
+#: A cell that can be neither a number nor a date: it has no digit, or a letter that neither has.
+_WORD = re.compile(r"\D*|.*[^\W\deETZ_].*", re.DOTALL)
+#: What reads as a number all the same.
+_SPECIAL = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
+
+
 def _is_decimal(cell: str) -> bool:
     """Whether the point in a number cannot be a separator of thousands."""
     return "." in cell and re.match(_GROUPED[","], cell) is None
+
+
+def _is_word(cell: str) -> bool:
+    return _WORD.fullmatch(cell) is not None and _SPECIAL.fullmatch(cell) is None
 
 
 @dataclass
@@ -73,7 +84,7 @@ class Evidence:
 
     def add(self, text: pl.Series) -> None:
         """Look at further cells."""
-        if self._are_plain_numbers(text):
+        if self._are_words(text) or self._are_plain_numbers(text):
             return
         text = clean(text, self.options.missing).drop_nulls()
         self.cells += text.len()
@@ -98,6 +109,25 @@ class Evidence:
             if text.str.strptime(kind, form, strict=False).null_count() == 0:
                 kept.append((kind, form))
         self.dates = kept
+
+    def _are_words(self, text: pl.Series) -> bool:
+        """Count text that can be nothing else by its distinct cells: tables have many columns."""
+        if text.len() == 0 or not _is_word(text[0]):
+            return False
+        counts = Counter(text.to_list())
+        if not all(map(_is_word, counts)):
+            return False
+        for cell, count in ((cell.strip(), count) for cell, count in counts.items()):
+            if cell not in self.options.missing:
+                self.cells += count
+                self.booleans &= cell in _BOOLEANS
+                self.lines |= "\n" in cell
+                self.dates = []
+                if cell not in self.options.missing_numbers:
+                    self.values += count
+                    self.whole = False
+                    self.odd = self.odd or cell
+        return True
 
     def _are_plain_numbers(self, text: pl.Series) -> bool:
         """Count the usual case without a closer look: a column that has numbers only, and more."""

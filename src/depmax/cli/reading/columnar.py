@@ -6,7 +6,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from depmax._cached import cached_property
 from depmax._files import first_line, validated
 from depmax._limits import COLUMN_BYTES, require_memory
 from depmax.cli.errors import DataError, shortened
@@ -232,7 +232,7 @@ class ParquetFile(File):
 
     def _written_out(self, table: Any, block: Sequence[str]) -> Any:
         """A table with text as text, where the file's own types say so."""
-        table = pa.table(table) if isinstance(table, pa.RecordBatch) else table
+        table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         for place, name in enumerate(block):
             if is_text(self.schema.field(name).type):
                 table = table.set_column(place, name, table.column(place).cast(pa.large_string()))
@@ -266,7 +266,8 @@ class ArrowFile(File):
         """One record batch in memory at a time."""
         with self._open() as reader:
             for batch in self._record_batches(reader):
-                table = pa.table(Budget(self).checked(batch.select(list(columns))))
+                checked = Budget(self).checked(batch.select(list(columns)))
+                table = pa.Table.from_batches([checked])  # other ways end names at a zero byte
                 yield from (table.slice(at, size) for at in range(0, table.num_rows, size))
 
     def _record_batches(self, reader: Any) -> Iterator[Any]:

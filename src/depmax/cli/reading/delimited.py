@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from depmax._cached import cached_property
 from depmax._files import first_line
+from depmax._limits import require_memory
 from depmax.cli.errors import DataError
 from depmax.cli.reading.cells import Evidence, Types, settle
 from depmax.cli.reading.dialect import (
@@ -24,6 +25,9 @@ from depmax.cli.reading.dialect import (
     open_text,
 )
 from depmax.cli.reading.source import Source, require_distinct
+
+#: What the parser and its results take for every column, however few rows there are.
+COLUMN_BYTES = 12_000
 
 
 class Delimited(Source):
@@ -39,7 +43,12 @@ class Delimited(Source):
         except csv.Error as error:
             raise DataError(f"{self.name} cannot be read: {error}.") from None
         require_distinct(found.names, self.name)
-        self.require_room(0, len(found.names))
+        require_memory(
+            COLUMN_BYTES * len(found.names),
+            self.options.max_memory,
+            self.name,
+            f"text with {len(found.names):,} columns (Parquet and Arrow files take less)",
+        )
         return found
 
     @cached_property

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import polars as pl
 
+from depmax._cached import cached_property
 from depmax._extras import require
 from depmax._limits import FileTooLargeError, require_memory
 from depmax.cli.errors import DataError, shortened

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +14,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from depmax._files import DamagedFileError, first_line
+from depmax._cached import cached_property
+from depmax._files import DamagedFileError, first_line, stamp
 from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
 from depmax._text import counted
 from depmax.cli.errors import DataError, shortened
@@ -143,8 +143,10 @@ class Source(ABC):
 
         A panic of polars is not an Exception, so nothing else would stop it.
         """
+        self._require_unchanged()
         try:
             yield
+            self._require_unchanged()
         except (FileTooLargeError, DamagedFileError) as error:
             raise DataError(str(error)) from None
         except (
@@ -155,6 +157,18 @@ class Source(ABC):
             raise DataError(f"{self.name} cannot be read: {first_line(error)}.") from None
         except UnicodeDecodeError:
             raise DataError(f"{self.name} holds text that is not valid UTF-8.") from None
+
+    @cached_property
+    def _stamp(self) -> tuple[int, ...]:
+        return stamp(self.path) if self.path.exists() else ()
+
+    def _require_unchanged(self) -> None:
+        """Refuse a file that is not the one of the first visit: a table is read more than once."""
+        if (stamp(self.path) if self.path.exists() else ()) != self._stamp:
+            raise DataError(
+                f"{self.name} has changed while it was read: run the command again once nothing "
+                "is writing to it."
+            )
 
     def sample(self, columns: Sequence[str], n_rows: int, seed: int) -> pl.DataFrame:
         """Random rows, in their order, from one visit to the file."""

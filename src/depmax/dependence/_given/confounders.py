@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax._cached import cached_property
 from depmax.data import Table
 from depmax.data.columns import Categories
 from depmax.dependence.exchange import as_exchange

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
+from depmax._cached import cached_property
 from depmax.dependence._given.confounders import (
     Additive,
     Confounders,

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from depmax._cached import cached_property
 from depmax.algebra.targets import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.stats import false_discovery_control
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads, one_blas_thread, slices
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, require_finite_values

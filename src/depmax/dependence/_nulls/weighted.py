@@ -10,11 +10,12 @@ classes of y belong to y: then X is permuted against (y, w), likewise (docs/math
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics

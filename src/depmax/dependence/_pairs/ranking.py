@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import special
 
+from depmax._cached import cached_property
 from depmax._threads import slices
 from depmax.data.columns import Categories
 from depmax.dependence._nulls.law import TINY

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.stats import rankdata
 
+from depmax._cached import cached_property
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.trials import Setting, Trial, possible_sizes
 from depmax.evaluation.stability import Stability, stability_of

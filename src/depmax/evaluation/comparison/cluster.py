@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -42,8 +43,11 @@ def connected(address: str) -> Iterator[None]:
     """
     require("A cluster", "distributed", "dask", extra="distributed")
     import distributed
+    from distributed.comm.addressing import get_address_host_port
 
     try:
+        if not address.startswith("inproc://"):
+            socket.getaddrinfo(*get_address_host_port(address))  # a host that there is not, at once
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (AssertionError, OSError, TimeoutError) as error:  # the first if it gives up half-way
         raise ClusterError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from depmax._cached import cached_property
 from depmax._extras import library_of, make_frame
 from depmax.dependence import Screening, screen
 from depmax.dependence.exchange import TooFewWays, neighbours_mentioned

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax._text import counted, times
+from depmax._text import FORMULA, counted, times
 from depmax._version import __version__
 from depmax.evaluation.comparison.page_columns import (
     columns_section,
@@ -139,11 +139,12 @@ def use_section(comparison: Comparison, use: str) -> Section | None:
 
 
 def quoted(text: str) -> str:
-    """A cell of a CSV file.
+    """A cell of a CSV file; an apostrophe keeps a spreadsheet from running it as a formula.
 
-    >>> quoted("age"), quoted('5" pipe, long')
-    ('age', '"5"" pipe, long"')
+    >>> quoted("age"), quoted('5" pipe, long'), quoted("=1+1")
+    ('age', '"5"" pipe, long"', "'=1+1")
     """
+    text = f"'{text}" if re.match(FORMULA, text) else text
     return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.algebra.targets import centred_target, square_of, target_sums
 from depmax.data import TargetKind, read_target
 from depmax.data.sample import Labels, Sample, warn_of_outputs

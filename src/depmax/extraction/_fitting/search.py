@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.algebra.deflation import Examples, OrthogonalFeatures, images_of, roots_of
 from depmax.algebra.directions import Directions
 from depmax.algebra.space import Projection, SampleProjection, Space

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from depmax._cached import cached_property
 from depmax._parameters import FLAG, number, one_of
 from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import Laplacian, as_graph

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads, slices
 from depmax.data.sample import Sample, require_semidefinite
 from depmax.maps.incomplete_cholesky import factor_to

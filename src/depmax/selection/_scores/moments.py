@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -19,6 +19,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
+from depmax._cached import cached_property
 from depmax.data.chunks import Chunk
 from depmax.data.target import as_columns
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample, read_target_sample

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads, slices
 from depmax.data.sample import Sample
 from depmax.kernels.distances import with_far_values

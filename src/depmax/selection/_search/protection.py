@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._cached import cached_property
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
-from depmax.data.stream import some_rows
-from depmax.data.table import Table, has_missing
+from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
 from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays

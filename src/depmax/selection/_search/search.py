@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from depmax._cached import cached_property
 from depmax._threads import map_threads
 from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms

@@ -15,8 +15,8 @@ from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
-from depmax.data.stream import SampledRowsWarning, some_rows
-from depmax.data.table import constant_columns, has_missing, require_equal_length
+from depmax.data.stream import SampledRowsWarning
+from depmax.data.table import constant_columns, has_missing, require_equal_length, some_rows
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel

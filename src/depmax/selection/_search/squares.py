@@ -272,6 +272,7 @@ class Squares:
         """Change by each unit that the pairs of one strip contribute."""
         forms = self.signs * pairs.squares(self.vectors)
         sums = np.bincount(self.owners, weights=forms, minlength=n_units)
+        sums = sums.astype(np.float64, copy=False)  # without any vector they are integers
         if len(self.shifted):
             sums[self.shifted] += self.shifts @ pairs.ends  # 2 Σ_a r_a p_a
         return sums
