@@ -227,7 +227,7 @@ def normalised_factor(factor: np.ndarray, weight: np.ndarray | None, trace: floa
 #: Rows of a tile's sides at most, and of a block that is one tile.
 SIDE, SMALL = 32, 24
 #: Kernel values of one tile and one chunk of columns: they stay in the cache.
-CACHE = 2**16
+CACHE = 2**17
 #: Columns that a pass asks for at least: a pass costs hardly more for several than for one.
 AHEAD = 24
 #: A centred matrix this small, relative to the kernel itself, is a constant with rounding errors.
