@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -93,3 +94,9 @@ def test_intervals_are_bands(ax, model):
         found.coef, low=found.low, high=found.high, positions=np.arange(100), ax=ax
     )
     assert len(ax.collections) == 1
+
+
+def test_influence_of_sparse_rows(model):
+    meat, pls = model
+    display = InfluenceDisplay.from_estimator(pls, meat.X[:20], new=sparse.csr_array(meat.X[20:25]))
+    assert display.is_new.sum() == 5

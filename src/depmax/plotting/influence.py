@@ -75,7 +75,7 @@ class InfluenceDisplay(Display):
         ----------
         model : fitted KernelPLS, KernelPLSClassifier or pipeline
             With ``t2`` and ``q``.
-        X : the rows of ``fit``
+        X : array, sparse matrix or frame, the rows of ``fit``
         new : other rows, optional
             The limits are then those of new rows.
         alpha : float, default=0.05
@@ -92,8 +92,10 @@ class InfluenceDisplay(Display):
             for part in (X, new)
             if part is not None
         ]
-        t2, q = (np.concatenate([measure(part) for part in parts]) for measure in (last.t2, last.q))
-        labels = [str(place) for part in parts for place in range(len(part))]
+        distances = [last.t2(part) for part in parts]
+        sizes = [len(found) for found in distances]
+        t2, q = np.concatenate(distances), np.concatenate([last.q(part) for part in parts])
+        labels = [str(place) for size in sizes for place in range(size)]
         training = new is None
         display = cls(
             t2,
@@ -102,7 +104,7 @@ class InfluenceDisplay(Display):
             last.q_limit(alpha, training=training),
             labels if names is None else names,
             alpha,
-            None if training else np.arange(len(t2)) >= len(parts[0]),
+            None if training else np.arange(len(t2)) >= sizes[0],
         )
         return display._drawn_on(ax)
 
