@@ -169,8 +169,9 @@ class LatentModel(FeaturePredictor, SumsExtractor):
             if is_streamed(target.values):
                 total = np.diagonal(target.centred.gram)
             else:
-                weight = np.ones(target.n_samples) if target.weight is None else target.weight
-                total = weight @ np.square(target.centred)
+                values, weight = target.centred, target.weight
+                weighted = values if weight is None else values * weight[:, np.newaxis]
+                total = np.einsum("ij,ij->j", weighted, values)
             explained = found.squares @ np.square(self.target_loadings_)
             self._error_squares = np.maximum(total - explained, 0.0)
 

@@ -227,7 +227,7 @@ def normalised_factor(factor: np.ndarray, weight: np.ndarray | None, trace: floa
 #: Rows of a tile's sides at most, and of a block that is one tile.
 SIDE, SMALL = 32, 24
 #: Kernel values of one tile and one chunk of columns: they stay in the cache.
-CACHE = 2**16
+CACHE = 2**17
 #: Columns that a pass asks for at least: a pass costs hardly more for several than for one.
 AHEAD = 24
 #: A centred matrix this small, relative to the kernel itself, is a constant with rounding errors.
@@ -319,11 +319,12 @@ class Block:
 
         means = np.zeros((len(self.samples), _n_features(parts)))
         for left, right, _ in self.tiles:
-            self.add_sums(values_of(left, right), left, right, means)
+            values = values_of(left, right)
+            self.add_sums(values, left, right, means)
         means /= self.counts.sum()
         mean = np.average(means, axis=0, weights=self.counts)
         for left, right, pairs in self.tiles:
-            values = values_of(left, right)
+            values = values if len(self.tiles) == 1 else values_of(left, right)
             values -= means[left, np.newaxis] + (means[right] - mean)
             values *= pairs[:, :, np.newaxis]
             yield left, right, values.reshape(-1, len(mean))
