@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from depmax._parameters import integer
 from depmax._threads import small_problems
 from depmax.algebra.deflation import Residual, deflate
 from depmax.algebra.space import FeatureProjection, Form, Space
@@ -18,10 +19,13 @@ from depmax.data import read_target, require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import LARGEST, is_streamed
+from depmax.extraction._fitting import importance, latent_model, row_diagnostics
 from depmax.extraction._fitting.coded_target import coded_answer, coded_classes
+from depmax.extraction._fitting.cross_validation import cross_validate, permutation_test
 from depmax.extraction._fitting.fold_sums import SMALL, conjugate_directions
-from depmax.extraction._fitting.latent_model import LatentModel
+from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.search import Answer, Found, deflated
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.extraction.deflation_features import pls
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import is_linear, signs
@@ -33,7 +37,7 @@ LARGEST_RATIO = 1e6
 
 
 @dataclass(eq=False, repr=False)
-class KernelPLS(LatentModel):
+class KernelPLS(FeaturePredictor, SumsExtractor):
     """Orthogonal features with the largest covariance with the target, and least squares on them.
 
     With ``kernel="linear"`` this is partial least squares (PLS2); columns are centred, not scaled.
@@ -129,17 +133,29 @@ class KernelPLS(LatentModel):
     _keeps_coef: ClassVar[bool] = True
     _predicts: ClassVar[Literal["regressor", "classifier"] | None] = "regressor"
     _reads_labels: ClassVar[bool] = False
+    _declared: ClassVar = {"n_orthogonal": integer(0)}
+
+    predict, predict_path = latent_model.predict, latent_model.predict_path
+    cross_validate, permutation_test = cross_validate, permutation_test
+    vip_, selectivity_ratio = latent_model.vip_, importance.selectivity_ratio
+    coef_intervals = importance.coef_intervals
+    t2, t2_limit = row_diagnostics.t2, row_diagnostics.t2_limit
+    q, q_limit = row_diagnostics.q, row_diagnostics.q_limit
+    leverage, y_residuals = row_diagnostics.leverage, row_diagnostics.y_residuals
+    _check_parameters = latent_model.check_orthogonal
+    _keep_more, _held_out = latent_model.keep_more, latent_model.held_out
 
     @property
     def _sums_show_gaps(self) -> bool:  # type: ignore[override]  # depends on the kernel
         return is_linear(self)
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
-        return most_covariant_features(self, data, answer, count)
+        found = most_covariant_features(self, data, answer, count)
+        return replace(found, more=latent_model.law_rows(self, data))
 
 
 @dataclass(eq=False, repr=False)
-class KernelPLSClassifier(LatentModel):
+class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
 
     Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
@@ -208,7 +224,16 @@ class KernelPLSClassifier(LatentModel):
     _keeps_coef: ClassVar[bool] = True
     _predicts: ClassVar[Literal["regressor", "classifier"] | None] = "classifier"
     _one_label: ClassVar[bool] = True
-    _sums_show_gaps = KernelPLS._sums_show_gaps
+    _declared: ClassVar = KernelPLS._declared
+
+    predict, predict_path = KernelPLS.predict, KernelPLS.predict_path
+    cross_validate, permutation_test = KernelPLS.cross_validate, KernelPLS.permutation_test
+    vip_, selectivity_ratio = KernelPLS.vip_, KernelPLS.selectivity_ratio
+    coef_intervals = KernelPLS.coef_intervals
+    t2, t2_limit, q, q_limit = KernelPLS.t2, KernelPLS.t2_limit, KernelPLS.q, KernelPLS.q_limit
+    leverage, y_residuals = KernelPLS.leverage, KernelPLS.y_residuals
+    _check_parameters, _keep_more = KernelPLS._check_parameters, KernelPLS._keep_more
+    _held_out, _sums_show_gaps = KernelPLS._held_out, KernelPLS._sums_show_gaps
     _find = KernelPLS._find
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -36,8 +36,10 @@ class CrossValidation:
 
     errors: np.ndarray  # RMSECV or share of errors, shape (n_counts,)
     q2: np.ndarray  # 1 - PRESS/SS, of classes for their indicators, shape (n_counts,)
-    predictions: np.ndarray  # numbers, or values of indicators, shape (n_counts, m[, r])
-    losses: np.ndarray  # of every row, shape (m, n_counts)
+    predictions: np.ndarray = field(
+        repr=False
+    )  # numbers, or values of indicators, shape (n_counts, m[, r])
+    losses: np.ndarray = field(repr=False)  # of every row, shape (m, n_counts)
 
     @property
     def choices(self) -> dict[str, int]:
@@ -51,9 +53,11 @@ class ModelTest:
 
     r2: float
     q2: float
-    permuted_r2: np.ndarray  # shape (n_permutations,)
-    permuted_q2: np.ndarray
-    correlations: np.ndarray  # of each permuted target with the target, without sign
+    permuted_r2: np.ndarray = field(repr=False)  # shape (n_permutations,)
+    permuted_q2: np.ndarray = field(repr=False)
+    correlations: np.ndarray = field(
+        repr=False
+    )  # of each permuted target with the target, without sign
 
     @property
     def pvalue(self) -> float:
@@ -181,7 +185,7 @@ def permutation_test(
     True
     >>> noise = np.random.default_rng(1).normal(size=(40, 100))
     >>> luck = KernelPLS(2).permutation_test(noise, np.arange(40.0), random_state=0)
-    >>> luck.r2 > 0.9, luck.pvalue > 0.05
+    >>> luck.r2 > 0.85, luck.pvalue > 0.05
     (True, True)
     """
     _, data, target = _read(self, X, y)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,9 +22,6 @@ from depmax.data.sample import read_rows
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, require_equal_length
 from depmax.maps.feature_map import is_linear
-
-#: Training rows, evenly spread, from which the law of Q is learnt.
-LAW_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -109,8 +105,7 @@ def leverage(self: Any, X: Any) -> np.ndarray:
     -------
     ndarray of shape (n_samples,)
     """
-    m = _rows_and_features(self)[0]
-    return np.asarray(1.0 / m + self.t2(X) / (m - 1))
+    return _leverage(_rows_and_features(self)[0], self.t2(X))
 
 
 @available_if(is_linear)
@@ -141,14 +136,7 @@ def q(self: Any, X: Any) -> np.ndarray:
     check_is_fitted(self)
     if is_streamed(X):
         return by_chunks(self.q, X)
-    rows = read_rows(self, X, self._abilities())
-    found = np.empty(rows.shape[0])
-    for block in slices(rows.shape[0], chunk_rows(len(self.mean_))):
-        part = rows[block]
-        phi = np.asarray(dense(self.kernel_.features(part)), dtype=np.float64) - self.mean_
-        phi -= self._map(part) @ self.loadings_
-        found[block] = np.einsum("ij,ij->i", phi, phi)
-    return found
+    return _residual_squares(self, read_rows(self, X, self._abilities()))
 
 
 @available_if(is_linear)
@@ -204,15 +192,27 @@ def y_residuals(self: Any, X: Any, y: Any, *, training: bool = False) -> np.ndar
     return np.asarray(found[:, 0] if self._readout.flat else found)
 
 
-def residual_law(model: Any, X: Any, weight: np.ndarray | None) -> tuple[float, float]:
-    """Mean and degrees of freedom of Q/(1 - h) of the rows that a model was fitted to."""
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    rows = np.unique(np.linspace(0, n_rows - 1, LAW_ROWS).astype(np.intp))
-    few = X if len(rows) == n_rows else _safe_indexing(X, rows)
-    weight = None if weight is None else weight[rows]
-    values = model.q(few) / np.maximum(1.0 - model.leverage(few), 1e-3)
-    law = ResidualLaw.of(values, weight)
+def residual_law(model: Any, rows: Any, weight: np.ndarray | None) -> tuple[float, float]:
+    """Mean and degrees of freedom of Q/(1 - h) of training rows, read as the kernel takes them."""
+    t2 = np.square(model._map(rows)) @ (1.0 / model.score_variance_)
+    h = _leverage(_rows_and_features(model)[0], t2)
+    law = ResidualLaw.of(_residual_squares(model, rows) / np.maximum(1.0 - h, 1e-3), weight)
     return law.mean, law.freedom
+
+
+def _leverage(m: float, t2: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 / m + t2 / (m - 1))
+
+
+def _residual_squares(model: Any, rows: Any) -> np.ndarray:
+    """‖x - Σ τ_jp_j‖² of every row."""
+    found = np.empty(rows.shape[0])
+    for block in slices(rows.shape[0], chunk_rows(len(model.mean_))):
+        part = rows[block]
+        phi = np.asarray(dense(model.kernel_.features(part)), dtype=np.float64) - model.mean_
+        phi -= model._map(part) @ model.loadings_
+        found[block] = np.einsum("ij,ij->i", phi, phi)
+    return found
 
 
 def _rows_and_features(model: Any) -> tuple[float, int]:
