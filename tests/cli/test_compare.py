@@ -16,6 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
+
+from depmax.cli.methods import methods, settings_of
+from depmax.evaluation.comparison.catalogue import find_method
 
 SMALL = ("-m", "dependence-filter", "-m", "pca", "--dimensions", "1,2", "--folds", 2, "--n-jobs", 1)
 Run = Callable[..., Any]
@@ -102,12 +106,23 @@ def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
         *("--n-jobs", 1, "--margin", 0.5),  # few columns are worth it
     )
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
-    assert line == (
-        "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2 "
-        "--set block_size=1000 --set pvalues=False"
-    )
+    assert line == "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2"
     assert run(*line.split()[2:]).exit_code == 0
     assert (tmp_path / "model.skops").exists()
+
+
+@pytest.mark.parametrize("name", ["BAHSIC", "FOHSIC", "KernelRidgeElimination"])
+def test_settings_that_change_no_column_are_not_typed(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = X[:, 4] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300)
+    compared, known = find_method(name).make(3), methods()[name.lower()]
+    assert settings_of(known, compared, len(X)) == []
+    expected = compared.fit(X, y).get_support(indices=True)
+    typed = clone(known.estimator).set_params(n_features_to_select=3).fit(X, y)
+    assert list(typed.get_support(indices=True)) == list(expected)
+    blocks = [] if name == "KernelRidgeElimination" else ["block_size=1000"]
+    assert settings_of(known, find_method(name).make(3), 1001) == blocks
 
 
 def test_judge_margin_time_and_weights(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:

@@ -289,7 +289,10 @@ def test_seeded_outputs_are_the_same_bits_in_every_process() -> None:
 
 
 COMPILED = (
-    "from depmax.kernels import Subsequence\nprint(Subsequence(2)(['abc', 'bcd']).tolist())\n"
+    "import numpy as np\nimport depmax\nfrom depmax.kernels import Subsequence\n"
+    "print(Subsequence(2)(['abc', 'bcd']).tolist())\n"
+    "X = np.random.default_rng(0).normal(size=(60, 3))\n"
+    "print(depmax.screen(X, X[:, 0] ** 2).scores.tolist())\n"
 )
 
 
@@ -310,9 +313,9 @@ def test_compiled_loops_need_no_place_on_disk(tmp_path: Path) -> None:
 
     expected, silence = run(COMPILED)
     assert silence == ""
-    for kept in tmp_path.rglob("*.nbi"):
-        kept.write_bytes(kept.read_bytes()[:20])
-    for code in (nowhere + COMPILED, COMPILED):
+    for code, damaged in ((nowhere + COMPILED, ""), (COMPILED, "*.nbc"), (COMPILED, "*.nbi")):
+        for kept in tmp_path.rglob(damaged) if damaged else ():
+            kept.write_bytes(kept.read_bytes()[:20])
         answer, warning = run(code)
         assert answer == expected
         assert warning.count("Compiled loops cannot be kept on disk") == 1

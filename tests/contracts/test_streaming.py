@@ -465,3 +465,55 @@ def test_text_is_a_category_where_it_is_one_in_memory(n_levels: int, n_labelled:
         assert "Spectrum" in memory
     else:
         np.testing.assert_allclose(streamed, memory, rtol=1e-9)
+
+
+def _drawn(block: np.ndarray) -> np.ndarray:
+    """Other rows every time the graph is computed."""
+    return np.random.default_rng().normal(size=block.shape)
+
+
+def _drawn_labels(block: np.ndarray) -> np.ndarray:
+    return np.array(["low", "high"])[(np.random.default_rng().random(len(block)) < 0.5) * 1]
+
+
+SEARCHES = ("BAHSIC", "FOHSIC", "DependenceFilter", "KernelRidgeElimination")
+
+
+@pytest.mark.parametrize("name", [*STREAMING, *SEARCHES])
+def test_a_graph_with_other_rows_every_time_is_named(name: str) -> None:
+    zeros = da.zeros((ROWS, 5), chunks=(400, 5))
+    X = zeros.map_blocks(_drawn, dtype=float, meta=np.empty((0, 0)))
+    y = zeros[:, 0].map_blocks(_drawn_labels, dtype="<U4", meta=np.empty(0, "<U4"))
+    estimator = _made(name) if name in STREAMING else getattr(selection, name)(2)
+    with pytest.raises(RuntimeError, match=r"persist\(\)"):
+        estimator.fit(X, y)
+
+
+def test_rows_that_were_persisted_are_the_same_every_time() -> None:
+    zeros = da.zeros((ROWS, 5), chunks=(400, 5))
+    X = zeros.map_blocks(_drawn, dtype=float, meta=np.empty((0, 0))).persist()
+    depmax.PHD(1).fit(X, X[:, 0])
+    with pytest.raises(RuntimeError, match=r"of X has other rows.*persist\(\)"):
+        depmax.PHD(1).fit(zeros.map_blocks(_drawn, dtype=float, meta=np.empty((0, 0))), X[:, 0])
+
+
+def test_rounding_does_not_make_other_rows() -> None:
+    """Sums in another order, as graphs make them in several threads."""
+    table = _numeric().to_numpy()
+
+    def noisy(block: np.ndarray) -> np.ndarray:
+        return block * (1 + 1e-12 * np.random.default_rng().normal(size=block.shape))
+
+    X = da.from_array(table, chunks=(400, 5)).map_blocks(noisy, dtype=float, meta=np.empty((0, 0)))
+    found = depmax.PHD(1).fit(X, TABLE["numbers"].to_numpy())
+    expected = depmax.PHD(1).fit(table, TABLE["numbers"].to_numpy())
+    assert_allclose(abs(found.components_), abs(expected.components_), rtol=1e-4)
+
+
+def test_chunks_that_are_others_every_time_are_named() -> None:
+    def chunks() -> Any:
+        for _ in range(4):
+            yield np.random.default_rng().normal(size=(100, 3)), np.arange(100.0)
+
+    with pytest.raises(RuntimeError, match="same rows in the same order"):
+        depmax.PHD(1).fit(scan(chunks))

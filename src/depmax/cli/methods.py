@@ -14,7 +14,7 @@ from depmax.cli.errors import UserError, nearest
 from depmax.cli.options import Fitting
 from depmax.cli.table import Table
 from depmax.evaluation import Prepare, ScreenFirst
-from depmax.evaluation.comparison.catalogue import catalogue, plain_name
+from depmax.evaluation.comparison.catalogue import BLOCK_ROWS, catalogue, plain_name
 from depmax.evaluation.comparison.methods import Sized
 
 Role = Literal["selector", "extractor"]
@@ -128,17 +128,20 @@ def build(method: Known, size: Any, fitting: Fitting) -> Any:
     return built if screen is None else ScreenFirst(built, screen, size)
 
 
-def settings_of(method: Known, estimator: Any) -> list[str]:
-    """Settings that turn the method's own defaults into an estimator, its size left out.
+def settings_of(method: Known, estimator: Any, n_rows: int) -> list[str]:
+    """Settings with which the method finds the features of an estimator, its size left out.
 
-    The other way round than :func:`build`: what to type after --set.
+    The other way round than :func:`build`: what to type after --set. What changes no feature of a
+    table with so many rows is not typed.
     """
-    defaults = method.estimator.get_params()
+    defaults, settings = method.estimator.get_params(), estimator.get_params()
+    unimportant = {method.size, "random_state", "n_jobs", "pvalues"}  # the size is a number
+    if defaults.get("block_size") == "auto" and settings["block_size"] == BLOCK_ROWS >= n_rows:
+        unimportant.add("block_size")  # one block, as with "auto"
     return [
         f"{name}={value}"
-        for name, value in estimator.get_params().items()
-        if name not in (method.size, "random_state", "n_jobs")
-        and _differ(value, defaults.get(name))
+        for name, value in settings.items()
+        if name not in unimportant and _differ(value, defaults.get(name))
     ]
 
 

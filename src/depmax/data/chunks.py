@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice, pairwise
 from operator import add
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -152,6 +152,9 @@ class Scan(ABC):
     lengths: Sequence[int] | None = None
     #: What is done with every chunk as it is read, one after another.
     changes: tuple[Callable[[Chunk], Chunk], ...] = ()
+    #: Why rows may be others when they are read again, and what to do; None: they cannot be, or
+    #: the reader notices it itself.
+    unsteady: ClassVar[str | None] = None
 
     def __repr__(self) -> str:
         x = self.empty.x
@@ -298,6 +301,11 @@ class IteratedScan(Scan):
     """Chunks of an iterator that can be made again, one after another."""
 
     make: Callable[[], Iterable[Chunk]]
+    unsteady: ClassVar = (
+        "the iterator of chunks is started anew for every visit, and must give the same rows in "
+        "the same order each time. Give what is random in it a fixed seed, or write its rows to a "
+        "file and pass depmax.scan of that."
+    )
 
     def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the chunks in their order."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import dask
 import numpy as np
@@ -44,6 +44,12 @@ class DaskScan(Scan):
     parts: list[tuple[Any, Any]]
     #: Names of the columns that are the target, where X and y are one table.
     targets: tuple[str, ...] = ()
+    unsteady: ClassVar = (
+        "the graph of the Dask collection is computed anew for every visit, and gives other rows "
+        "each time: it draws or shuffles without a seed, or its source has no fixed order. Compute "
+        "it once with persist(), as in X = X.persist() (X and y together: X, y = dask.persist(X, "
+        "y)), or write it to Parquet and read that."
+    )
 
     def total(self, work: Work, *, columns: Names = None, only: Pieces = None) -> Any:
         """Sum over the partitions, by a tree of additions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from glob import glob
 from os import PathLike, fspath
@@ -34,6 +34,7 @@ from depmax.data.columns import (
     why_not_numeric,
 )
 from depmax.data.files import FileScan
+from depmax.data.marks import Mark
 from depmax.data.stream import Stream
 from depmax.data.table import is_dask, require_equal_length
 from depmax.data.target import TargetFacts, as_columns, declared_categories, present_target
@@ -280,6 +281,7 @@ class Survey:
     columns: ColumnFacts | None = None
     target: TargetFacts | None = None
     numbers: NumberFacts | None = None
+    marks: Mapping[int, Mark] = field(default_factory=dict)  # of the target of each piece
 
     def __add__(self, other: Survey) -> Survey:
         pairs = (
@@ -287,23 +289,30 @@ class Survey:
             (self.target, other.target),
             (self.numbers, other.numbers),
         )
-        return Survey({**self.lengths, **other.lengths}, *map(add_up, pairs))
+        marks = dict(self.marks)
+        for number, mark in other.marks.items():
+            marks[number] = marks[number] + mark if number in marks else mark
+        columns, target, numbers = map(add_up, pairs)
+        return Survey({**self.lengths, **other.lengths}, columns, target, numbers, marks)
 
 
-def _look(nominal: Sequence[str], number: int, chunks: Iterator[Chunk]) -> Survey:
+def _look(nominal: Sequence[str], with_marks: bool, number: int, chunks: Iterator[Chunk]) -> Survey:
     """Survey of one piece: its length, levels of its categorical columns, its target."""
     found = Survey({number: 0})
     for chunk in chunks:
         count, columns, target, numbers = chunk.n_rows, None, None, None
+        start, marks = found.lengths[number], {}
         if chunk.y is not None:
             present, missing = present_target(chunk.y)
             count, n_missing = len(present), 0 if missing is None else int(missing.sum())
             declared = declared_categories(chunk.y) is not None
             target = TargetFacts.of(present, n_missing, declared)
             numbers = NumberFacts.of(present)
+            if with_marks and count:
+                marks = {number: Mark.of(present, start)}
         if nominal:
             columns = ColumnFacts.of(nw.from_native(chunk.x, eager_only=True).select(nominal))
-        found += Survey({number: found.lengths[number] + count}, columns, target, numbers)
+        found += Survey({number: start + count}, columns, target, numbers, marks)
     return found
 
 
@@ -322,9 +331,11 @@ def surveyed(table: Scan) -> Stream:
     if not nominal and not table.has_target and table.lengths is not None:
         survey = Survey(dict(enumerate(table.lengths)))
     else:
-        survey = table.total(partial(_look, nominal), columns=visited)
+        survey = table.total(partial(_look, nominal, table.unsteady is not None), columns=visited)
     if survey is None or sum(survey.lengths.values()) == 0:
         raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
     lengths = [survey.lengths[number] for number in sorted(survey.lengths)]
     decoder = Columns.of_chunks(empty, survey.columns)
-    return Stream(table, decoder, lengths, survey.target, survey.numbers)
+    return Stream(
+        table, decoder, lengths, survey.target, survey.numbers, y_marks=dict(survey.marks)
+    )

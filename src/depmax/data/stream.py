@@ -17,6 +17,7 @@ import numpy as np
 from depmax._cached import cached_property
 from depmax.data.chunks import Chunk, RowsInChunks, Scan, stacked
 from depmax.data.columns import Columns
+from depmax.data.marks import Mark, marked
 from depmax.data.table import require_finite, sample_positions, some_rows
 from depmax.data.target import present_target
 
@@ -38,6 +39,9 @@ class Stream:
     facts: Any = None  # TargetFacts
     numbers: Any = None  # NumberFacts of a target of numbers
     _kept: list[_Taken] = field(default_factory=list)
+    #: Of pieces of X and of y that were read, where they may have other rows the next time.
+    y_marks: dict[int, Mark] = field(default_factory=dict)
+    _x_marks: dict[int, Mark] = field(default_factory=dict)
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -71,8 +75,19 @@ class Stream:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum of what ``work`` makes of the chunks of every piece; without ``inputs`` y alone."""
-        visit = partial(_visit, work, self.decoder, self.starts, inputs)
-        return self.table.total(visit, columns=None if inputs else (), only=only)
+        unsteady, columns = self.table.unsteady, None if inputs else ()
+        visit = partial(_visit, work, self.decoder, self.starts, inputs, unsteady)
+        found = self.table.total(visit, columns=columns, only=only)
+        if unsteady is None or found is None:
+            return found
+        for name, marks, known in (("X", found.x, self._x_marks), ("y", found.y, self.y_marks)):
+            for number, mark in marks.items():
+                if known.setdefault(number, mark).contradicts(mark):
+                    raise RuntimeError(
+                        f"Part {number} of {name} has other rows than when it was read before: "
+                        f"{unsteady}"
+                    )
+        return found.result
 
     def take(self, indices: np.ndarray, *, inputs: bool = True) -> Chunk:
         """The rows at some positions, in that order, in memory; without ``inputs`` y alone."""
@@ -116,13 +131,15 @@ def _visit(
     decoder: Columns,
     starts: np.ndarray,
     inputs: bool,
+    unsteady: str | None,
     number: int,
     chunks: Iterator[Chunk],
 ) -> Any:
     """What ``work`` makes of the chunks of a piece, as they are read."""
+    remedy = unsteady or "make sure that nothing writes to it, and fit again."
     changed = RuntimeError(
-        "The table has changed while it was read: a part of it has a different number of rows than "
-        "before. Make sure that nothing writes to it, and fit again."
+        "The table has changed while it was read, as a part of it has a different number of rows "
+        f"than before: {remedy}"
     )
 
     def read() -> Iterator[Chunk]:
@@ -145,7 +162,7 @@ def _visit(
         if start != end:
             raise changed
 
-    return work(read())
+    return work(read()) if unsteady is None else marked(work, number, read())
 
 
 def _gather(indices: np.ndarray, ends: frozenset[int], chunks: Iterator[Chunk]) -> list[_Taken]:

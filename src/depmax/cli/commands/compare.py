@@ -189,7 +189,8 @@ def compare(
     again = [*o.spelled(said), *o.typed(shown, reading), "--seed", str(seed), *o.typed(about)]
     if columns.groups is not None:  # a fit splits no rows: there the column is only no feature
         shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
-    use = _command_to_use(found, data, [*o.spelled(said), *o.typed(shown, reading)], seed)
+    reread = [*o.spelled(said), *o.typed(shown, reading)]
+    use = _command_to_use(found, data, reread, seed, n_rows=table.X.height)
     with out.counting() as count:
         try:
             found.to_html(
@@ -249,8 +250,10 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     out.result("complete", found.complete)
 
 
-def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int) -> str:
-    """The command that puts the recommended method to work, as it was compared."""
+def _command_to_use(
+    found: Comparison, data: str, reading: list[str], seed: int, *, n_rows: int
+) -> str:
+    """The command that finds the recommended columns or features, as it was compared."""
     from depmax.cli.methods import methods, settings_of
     from depmax.evaluation.comparison.catalogue import plain_name
 
@@ -262,7 +265,7 @@ def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int)
         "--method": known.name,
         "-n": size,
         "--screen": screened,
-        "--set": settings_of(known, estimator),
+        "--set": settings_of(known, estimator, n_rows),
         "--seed": seed if "random_state" in estimator.get_params() else None,
     }
     return shlex.join(["depmax", "fit", data, *reading, *o.spelled(options)])
