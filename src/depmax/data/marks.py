@@ -1,7 +1,7 @@
 """Whether a second reading of a table gives the rows of the first: sums of a part of them.
 
 A lazy table whose graph draws, shuffles or queries without a fixed order gives other rows every
-time it is read, and sums over several readings would belong to no table. Every sixteenth row of a
+time it is read, and sums over several readings would belong to no table. Every 64th row of a
 piece is summed, with a weight by its place; the sums of two readings differ by rounding at most.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from depmax.data.chunks import Chunk, add_up
 
 #: Of so many rows one is summed, ...
-STEP = 16
+STEP = 64
 #: ... with weights between 1 and 2, which two places hardly share.
 GOLDEN = 0.6180339887498949
 #: Difference between the sums of two readings, as a share of their size, that rounding may make.
