@@ -129,6 +129,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spectra", action="store_true", help="real spectra only")
     options = common.parse(parser)
+    if options.spectra:
+        common.require_data()
     if options.spectra or os.environ.get("DEPMAX_DATA"):
         compare_on_real_spectra()
     if options.spectra:
