@@ -13,9 +13,9 @@ from depmax.extraction._ica_likelihood import (
     LOG_NORMALISERS,
     SUB,
     SUPER,
-    Evidence,
     HeldRows,
     Likelihood,
+    Peakedness,
     Residuals,
     sphere,
 )
@@ -69,7 +69,7 @@ class TestSources:
         assert total == pytest.approx(1.0, abs=1e-9)
 
     def evidence(self, u):
-        return Evidence.of(np.ones((1, 1)), [u[np.newaxis, :]])
+        return Peakedness.of(np.ones((1, 1)), [u[np.newaxis, :]])
 
     @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
     def test_evidence_knows_tails_at_every_scale(self, scale):
@@ -88,14 +88,14 @@ class TestSources:
         assert np.mean([e.error[0] for e in found]) == pytest.approx(spread, rel=0.15)
 
     def test_hysteresis(self):
-        between = Evidence(np.array([1.5, 1.5, -1.5, 0.5]), *np.ones((2, 4)))
+        between = Peakedness(np.array([1.5, 1.5, -1.5, 0.5]), *np.ones((2, 4)))
         before = np.array([GAUSSIAN, SUPER, SUPER, SUPER])
         np.testing.assert_array_equal(between.after(before), [GAUSSIAN, SUPER, GAUSSIAN, GAUSSIAN])
         np.testing.assert_array_equal(
             between.turned(np.array([SUB, SUPER, SUPER, SUPER])),
             [SUPER, SUPER, SUB, SUPER],
         )
-        clear = Evidence(np.array([9.0, -9.0]), *np.ones((2, 2)))
+        clear = Peakedness(np.array([9.0, -9.0]), *np.ones((2, 2)))
         np.testing.assert_array_equal(clear.after(np.array([SUB, SUPER])), [SUPER, SUB])
 
 
@@ -248,7 +248,7 @@ class TestScaledLoss:
     def test_root_of_every_pair(self):
         model, *_ = make_likelihood()
         start = next(starts(model, 1, np.random.RandomState(0)))
-        evidence = Evidence(np.ones(4), np.ones(4), np.full(4, 0.5))
+        evidence = Peakedness(np.ones(4), np.ones(4), np.full(4, 0.5))
         loss = ScaledLoss(model, start, np.full(4, SUPER), evidence)
         W, _ = model.published(start)
         # what entries (2, 3) and (3, 2) of z change, relative to W

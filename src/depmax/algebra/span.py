@@ -25,7 +25,7 @@ WHOLE_SPAN = 6.0
 
 
 # --- a growing basis -----------------------------------------------------------------------------
-class Columns:
+class GrownColumns:
     """A matrix in the order of columns that grows to the right.
 
     Parameters
@@ -39,7 +39,7 @@ class Columns:
 
     Examples
     --------
-    >>> columns = Columns(2)
+    >>> columns = GrownColumns(2)
     >>> columns.append(np.array([[3.0, 0.0], [4.0, 1.0]]))
     >>> columns.lengths
     array([5., 1.])
@@ -118,8 +118,8 @@ class Basis:
 
     def __init__(self, gram: Products) -> None:
         self.gram = gram
-        self._dual = Columns(gram.n_samples)
-        self._values = Columns(gram.n_samples)
+        self._dual = GrownColumns(gram.n_samples)
+        self._values = GrownColumns(gram.n_samples)
         # What two orthogonalisations leave of a column that the basis spans, relative to its parts
         self._precision = max(16 * float(np.finfo(np.float64).eps), (100 * gram.eps) ** 2)
         self._largest = 0.0  # largest ‖Φᵀq‖² of a q of unit length so far

@@ -19,7 +19,7 @@ from rich.text import Text
 from depmax._text import printable
 
 
-class Code(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes, as ``depmax --help`` documents them."""
 
     FINE = 0
@@ -35,25 +35,25 @@ class Code(IntEnum):
 class UserError(Exception):
     """One line that says what is wrong and what to do instead."""
 
-    code = Code.USAGE
+    code = ExitCode.USAGE
 
 
 class DataError(UserError):
     """The data cannot be read, or cannot answer the question."""
 
-    code = Code.DATA
+    code = ExitCode.DATA
 
 
 class ModelError(UserError):
     """The model cannot be loaded, or does not fit the data."""
 
-    code = Code.MODEL
+    code = ExitCode.MODEL
 
 
 class OutputError(UserError):
     """The result cannot be written."""
 
-    code = Code.OUTPUT
+    code = ExitCode.OUTPUT
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 3) -> str:
@@ -107,10 +107,10 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             raise
         except BrokenPipeError:  # whoever read our output has gone, e.g. head
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            raise typer.Exit(Code.FINE) from None
+            raise typer.Exit(ExitCode.FINE) from None
         except KeyboardInterrupt:
             _complain("Interrupted. No file was left half-written.")
-            raise typer.Exit(Code.INTERRUPTED) from None
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
             if os.environ.get(DEBUG):
                 raise
@@ -121,26 +121,26 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def _explained(error: Exception) -> tuple[str, Code]:
+def _explained(error: Exception) -> tuple[str, ExitCode]:
     from depmax.persistence import ModelFileError
 
     text = _one_line(error)
     if isinstance(error, UserError):
         return text, error.code
     if isinstance(error, ModelFileError):
-        return text, Code.MODEL
+        return text, ExitCode.MODEL
     if isinstance(error, MemoryError):
-        return f"Not enough memory. {text}".strip(), Code.DATA
+        return f"Not enough memory. {text}".strip(), ExitCode.DATA
     if isinstance(error, OSError):
         return text, DataError.code
     if isinstance(error, ImportError):
-        return text, Code.USAGE
+        return text, ExitCode.USAGE
     if isinstance(error, ValueError | TypeError):  # what the library refuses, by name and remedy
-        return text, Code.DATA
+        return text, ExitCode.DATA
     return (
         f"Unexpected {type(error).__name__}: {text} (This is a bug in depmax; {DEBUG}=1 shows the "
         "traceback.)",
-        Code.UNEXPECTED,
+        ExitCode.UNEXPECTED,
     )
 
 

@@ -221,7 +221,7 @@ def _tails(weights: np.ndarray, block: np.ndarray) -> np.ndarray:
 
 # --- densities ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Evidence:
+class Peakedness:
     """E[sech²u]E[u²] - E[u tanh u] of every source, zero for a Gaussian one of any variance.
 
     It is positive for super-Gaussian sources: then k = 1 is where the likelihood has a maximum.
@@ -232,7 +232,7 @@ class Evidence:
     curvature: np.ndarray  # E[sech²u], shape (N,)
 
     @classmethod
-    def of(cls, weights: np.ndarray, blocks: list[np.ndarray]) -> Evidence:
+    def of(cls, weights: np.ndarray, blocks: list[np.ndarray]) -> Peakedness:
         """For sources u = weights·s, from some blocks of rows s."""
         n_samples = sum(block.shape[1] for block in blocks)
         means, *products = _total(partial(_tails, weights), blocks) / n_samples
@@ -356,6 +356,6 @@ class Likelihood:
         found /= self.rows.n_samples
         return found[:, :-1], 1.0 - found[:, -1]
 
-    def evidence(self, weights: np.ndarray) -> Evidence:
+    def evidence(self, weights: np.ndarray) -> Peakedness:
         """What the samples say about the tails of every source."""
-        return Evidence.of(weights.astype(self.rows.dtype), self.rows.some)
+        return Peakedness.of(weights.astype(self.rows.dtype), self.rows.some)

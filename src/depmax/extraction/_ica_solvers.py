@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from depmax._parameters import check_parameters, integer, number
-from depmax.extraction._ica_likelihood import Evidence, Likelihood
+from depmax.extraction._ica_likelihood import Likelihood, Peakedness
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class ScaledLoss:
     """
 
     def __init__(
-        self, likelihood: Likelihood, weights: np.ndarray, states: np.ndarray, evidence: Evidence
+        self, likelihood: Likelihood, weights: np.ndarray, states: np.ndarray, evidence: Peakedness
     ) -> None:
         self._likelihood, self._centre, self._states = likelihood, weights, states
         self._n_kept = kept = likelihood.n_components
@@ -318,7 +318,7 @@ class QuasiNewton:
 
     def _climb(
         self, likelihood: Likelihood, start: np.ndarray, verbose: int
-    ) -> tuple[Solution, Evidence]:
+    ) -> tuple[Solution, Peakedness]:
         """Rounds of L-BFGS; where it ends, and what the samples say there."""
         weights, evidence = start, likelihood.evidence(start)
         states = evidence.after(np.zeros(likelihood.n_inputs, dtype=np.int64))

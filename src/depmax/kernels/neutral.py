@@ -35,7 +35,7 @@ PAIRS = 2**20
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellColumns:
     """Columns of a matrix that hold one value of a table together, and the values observed."""
 
     columns: np.ndarray  # their positions
@@ -43,7 +43,7 @@ class Cell:
     shares: np.ndarray  # of the observed rows that have each, shape (n_values,)
 
     @classmethod
-    def of(cls, X: np.ndarray, columns: np.ndarray) -> Cell:
+    def of(cls, X: np.ndarray, columns: np.ndarray) -> CellColumns:
         """The values of some columns in the rows that have one."""
         rows = np.asarray(X[:, columns], dtype=np.float64)
         rows = rows[~np.isnan(rows).any(axis=1)]
@@ -105,19 +105,21 @@ class Cell:
 class Gaps:
     """The cells of a matrix that may be missing."""
 
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[CellColumns, ...] = ()
 
     @classmethod
     def of(cls, X: np.ndarray, columns: Sequence[np.ndarray]) -> Gaps:
         """Cells of these columns, each with the values that the rows X have."""
-        return cls(tuple(Cell.of(X, each) for each in columns))
+        return cls(tuple(CellColumns.of(X, each) for each in columns))
 
     def among(self, columns: np.ndarray) -> Gaps:
         """Gaps of some columns, by their places among them."""
         places = {int(column): place for place, column in enumerate(columns)}
         return Gaps(
             tuple(
-                Cell(np.array([places[int(c)] for c in cell.columns]), cell.values, cell.shares)
+                CellColumns(
+                    np.array([places[int(c)] for c in cell.columns]), cell.values, cell.shares
+                )
                 for cell in self.cells
                 if int(cell.columns[0]) in places
             )

@@ -8,18 +8,18 @@ from typing import get_args
 import pytest
 
 from depmax.evaluation import Verdict
-from depmax.evaluation.comparison.verdict import Interval, Outcome
+from depmax.evaluation.comparison.verdict import Outcome, ScoreInterval
 
 FACTS = Verdict(
     outcome="few columns suffice",
     method="BAHSIC",
     size=3,
     columns=("age", "dose", "weight"),
-    score=Interval(0.876, 0.81, 0.94),
-    expected=Interval(0.869, 0.80, 0.93),
+    score=ScoreInterval(0.876, 0.81, 0.94),
+    expected=ScoreInterval(0.869, 0.80, 0.93),
     guess=0.5,
     all_columns=0.88,
-    loss=Interval(0.004, -0.01, 0.018),
+    loss=ScoreInterval(0.004, -0.01, 0.018),
     margin=0.0076,
     alternative=None,
     pvalue=0.001,
@@ -69,8 +69,8 @@ def test_few_columns_at_a_price() -> None:
     price = replace(
         FACTS,
         outcome="few columns at a price",
-        score=Interval(0.84, 0.78, 0.9),
-        loss=Interval(0.04, 0.01, 0.07),
+        score=ScoreInterval(0.84, 0.78, 0.9),
+        loss=ScoreInterval(0.04, 0.01, 0.07),
     )
     assert "reach 0.84, all 57 reach 0.88" in price.headline
     assert "0.07" in price.headline  # the loss that cannot be ruled out
@@ -148,5 +148,5 @@ def test_cautions_are_said_and_take_back_the_promise(outcome: Outcome) -> None:
 
 
 def test_an_interval_of_no_width_is_a_value() -> None:
-    certain = replace(FACTS, expected=Interval(1.0, 1.0, 1.0))
+    certain = replace(FACTS, expected=ScoreInterval(1.0, 1.0, 1.0))
     assert "On new data expect 1.000." in str(certain)

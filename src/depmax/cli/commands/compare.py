@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import Code, OutputError, UserError, nearest
+from depmax.cli.errors import ExitCode, OutputError, UserError, nearest
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def compare(
     out.command("report", str(place), "Report:", shown=str(place.resolve()))
     out.finish()
     if not found.complete:
-        raise typer.Exit(Code.INTERRUPTED)
+        raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 def _join(scheduler: str | None, until: ExitStack) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from depmax._text import counted
 from depmax.cli import options as o
-from depmax.cli.errors import Code, DataError
+from depmax.cli.errors import DataError, ExitCode
 from depmax.cli.output import Output, effect_for_people
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def screen(
     out.result("gives_away", *_given_away(found, table))
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
-        raise typer.Exit(Code.NOT_FOUND)
+        raise typer.Exit(ExitCode.NOT_FOUND)
 
 
 def _effect(found: Any, place: int) -> dict[str, float]:
@@ -173,7 +173,7 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TableVerdict:
     """The conclusion from the table."""
 
     significant: int  # columns that pass
@@ -197,7 +197,7 @@ def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
 
 def _verdict(
     found: Any, level: float, joint_test: Callable[[], dict[str, Any]], condition: str = ""
-) -> Verdict:
+) -> TableVerdict:
     """Columns that pass prove dependence; only if none does, all are tested together.
 
     The smallest adjusted p-value is that of Simes' test of no dependence at all, so that this
@@ -211,14 +211,14 @@ def _verdict(
         simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
         depend = f"{counted(n_columns, 'column')} {'depends' if significant == 1 else 'depend'}"
         columns = f"{significant:,} of {depend} on the target{condition} ({rate})."
-        return Verdict(significant, simes, columns)
+        return TableVerdict(significant, simes, columns)
     joint = joint_test()
     sentence = (
         "together they depend on the target, although no single column shows it"
         if joint["pvalue"] <= level
         else "no dependence was found"
     )
-    return Verdict(
+    return TableVerdict(
         0,
         joint,
         f"None of {n_columns:,} columns was shown to depend on the target by itself{condition} "

@@ -64,7 +64,7 @@ def _is_word(cell: str) -> bool:
 
 
 @dataclass
-class Evidence:
+class CellEvidence:
     """What the cells of a column allow, as more and more of them are seen."""
 
     options: ReadOptions
@@ -250,7 +250,7 @@ class Types:
         return text.str.strptime(*self.dates[name]) if name in self.dates else text
 
 
-def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: str) -> Types:
+def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator: str) -> Types:
     """Decide on the mark before decimals, then on the type of every column."""
     with_mark = {name: seen for name, seen in evidence.items() if seen.marked}
     decimal, assumed = options.decimal or ".", []
@@ -285,7 +285,7 @@ def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: st
 NAMED_CELLS = 3
 
 
-def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
+def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[str, ...]:
     """Say which columns would be numbers except for some cells; group those with the same cells."""
     columns_by_cells: dict[str, list[str]] = {}
     for name, seen in nearly.items():
@@ -315,7 +315,7 @@ def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str,
 
 
 def _find_decimal(
-    columns: Mapping[str, Evidence], options: ReadOptions, separator: str
+    columns: Mapping[str, CellEvidence], options: ReadOptions, separator: str
 ) -> tuple[str, str]:
     """The mark that reads all columns of numbers, and what to say of it."""
     comma = [n for n, s in columns.items() if s.are_numbers(",") and not s.are_numbers(".")]
@@ -341,7 +341,7 @@ def _find_decimal(
     return decimal, f"{example} with {meaning} after the mark (column {shown})"
 
 
-def _type(seen: Evidence, decimal: str) -> pl.DataType:
+def _type(seen: CellEvidence, decimal: str) -> pl.DataType:
     if seen.cells == 0:
         return pl.Null()
     if seen.are_numbers(decimal):

@@ -15,7 +15,7 @@ from depmax._cached import cached_property
 from depmax._files import first_line
 from depmax._limits import require_memory
 from depmax.cli.errors import DataError
-from depmax.cli.reading.cells import Evidence, Types, settle
+from depmax.cli.reading.cells import CellEvidence, Types, settle
 from depmax.cli.reading.dialect import (
     BLOCK,
     WHITESPACE,
@@ -54,7 +54,7 @@ class Delimited(Source):
     @cached_property
     def types(self) -> Types:
         """Types of the columns by all of their cells, and the mark before decimals."""
-        evidence = {name: Evidence(self.options) for name in self.dialect.names}
+        evidence = {name: CellEvidence(self.options) for name in self.dialect.names}
         rows = 0
         for batch in self._text(self.dialect.names):
             rows += batch.height

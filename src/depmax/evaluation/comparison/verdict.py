@@ -34,7 +34,7 @@ MOST_OF_IT = 0.9
 
 
 @dataclass(frozen=True)
-class Interval:
+class ScoreInterval:
     """A value with the ends of its interval, as shown."""
 
     value: float
@@ -59,15 +59,15 @@ class Verdict:
         Its number of columns or features; None if it has none to choose.
     columns : tuple of str
         The columns that it keeps when fitted on all rows, best first; empty if it keeps all.
-    score : Interval
+    score : ScoreInterval
         Of this method with this size, on held-out rows; 95% interval.
-    expected : Interval
+    expected : ScoreInterval
         What to expect on new data: the score without the optimism of the choice; 95% interval.
     guess : float
         Score of the best constant prediction.
     all_columns : float or None
         Score of all columns, if they were compared.
-    loss : Interval or None
+    loss : ScoreInterval or None
         How much worse than all columns, negative if better; the ends are each exceeded with a
         probability of 10%.
     margin : float
@@ -90,11 +90,11 @@ class Verdict:
     method: str
     size: int | None
     columns: tuple[str, ...]
-    score: Interval
-    expected: Interval
+    score: ScoreInterval
+    expected: ScoreInterval
     guess: float
     all_columns: float | None
-    loss: Interval | None
+    loss: ScoreInterval | None
     margin: float
     alternative: tuple[str, int, float] | None
     pvalue: float
@@ -201,17 +201,17 @@ def _is_better(difference: Estimate, n_methods: int) -> bool:
     return difference.at_least(1.0 - LEVEL / max(1, n_methods - 1)) > 0.0
 
 
-def _loss(difference: Estimate) -> Interval:
+def _loss(difference: Estimate) -> ScoreInterval:
     low, high = difference.at_least(CONFIDENCE), difference.at_least(1.0 - CONFIDENCE)
-    return Interval(-difference.value, -high, -low)
+    return ScoreInterval(-difference.value, -high, -low)
 
 
-def _shown(estimate: Estimate, metric: object) -> Interval:
+def _shown(estimate: Estimate, metric: object) -> ScoreInterval:
     """An estimate in the units of the metric, without values that no score can have."""
     sign, (least, most) = metric.sign, metric.bounds  # type: ignore[attr-defined]  # see Metric
     ends = sorted(sign * end for end in estimate.ends())
     low, high = (float(np.clip(end, least, most)) for end in ends)
-    return Interval(float(sign * estimate.value), low, high)
+    return ScoreInterval(float(sign * estimate.value), low, high)
 
 
 def _alternative(comparison: Comparison, place: int) -> tuple[str, int, float] | None:

@@ -12,7 +12,7 @@ from depmax.evaluation.comparison.problem import clock
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
-    from depmax.evaluation.comparison.verdict import Interval, Verdict
+    from depmax.evaluation.comparison.verdict import ScoreInterval, Verdict
 
 #: Names of columns that a sentence lists.
 LISTED = 6
@@ -94,7 +94,7 @@ def _dependent(v: Verdict) -> tuple[str, ...]:
     return (f"{of} on {v.target} when tested alone.",)
 
 
-def interval(found: Interval) -> str:
+def interval(found: ScoreInterval) -> str:
     """A value with its interval."""
     if not found.low < found.high:
         return f"{found.value:.3f}"

@@ -185,7 +185,7 @@ def enough_rows(count: int) -> None:
         )
 
 
-class Part(NamedTuple):
+class PartFit(NamedTuple):
     """A fit to some rows, and the features of these and of others."""
 
     model: Any
@@ -193,7 +193,9 @@ class Part(NamedTuple):
     held_out: np.ndarray  # shape (n_test, k)
 
 
-def fit_part(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, count: int) -> Part:
+def fit_part(
+    model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, count: int
+) -> PartFit:
     """Fit a copy of an extractor to some rows, with at most so many components, silently."""
     copy = clone(model)
     rows, others = take_rows(model, X, train, train), take_rows(model, X, test, train)
@@ -203,7 +205,7 @@ def fit_part(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, co
         answers = rows_of(y, train, getattr(model, "target_kernel", None))
         made = copy._fit(rows, answers, ComponentCount(count))
     features = copy._apply(rows) if made is None else made()
-    return Part(copy, features, copy._apply(others))
+    return PartFit(copy, features, copy._apply(others))
 
 
 def take_rows(model: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
