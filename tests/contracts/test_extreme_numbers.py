@@ -57,7 +57,7 @@ def test_screen_does_not_depend_on_units(factor: float) -> None:
 
 
 @pytest.mark.parametrize("method", ["permutation", "gamma"])
-def test_sparse_rows_have_the_test_of_dense_ones(method: str) -> None:
+def test_sparse_rows_have_the_test_of_dense_ones(method: str, rng: np.random.Generator) -> None:
     few = X * (rng.random(X.shape) < 0.5)
     dense, packed = (
         hsic_test(rows, y, method=method, random_state=0) for rows in (few, sparse.csr_matrix(few))
