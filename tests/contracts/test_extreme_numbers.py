@@ -12,8 +12,7 @@ from scipy import sparse
 import depmax
 from depmax.dependence import hsic_test, screen
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(80, 4))
+X = np.random.default_rng(0).normal(size=(80, 4))
 y = (X[:, 1] + X[:, 2] > 0).astype(int)
 #: Beyond the root of the largest and the smallest number, and at the ends.
 TINY, HUGE = (1e-160, 1e-300), (1e160, 1e300)
@@ -57,7 +56,7 @@ def test_screen_does_not_depend_on_units(factor: float) -> None:
 
 
 @pytest.mark.parametrize("method", ["permutation", "gamma"])
-def test_sparse_rows_have_the_test_of_dense_ones(method: str) -> None:
+def test_sparse_rows_have_the_test_of_dense_ones(method: str, rng: np.random.Generator) -> None:
     few = X * (rng.random(X.shape) < 0.5)
     dense, packed = (
         hsic_test(rows, y, method=method, random_state=0) for rows in (few, sparse.csr_matrix(few))
