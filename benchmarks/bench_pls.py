@@ -2,10 +2,15 @@
 
     python benchmarks/bench_pls.py          # writes results/pls.json
     python benchmarks/bench_pls.py --smoke  # small tables, nothing written
+    DEPMAX_DATA=... python benchmarks/bench_pls.py --spectra  # writes results/pls_spectra.json
 
 Ten folds of 30 components at 10,000 x 500, CPU seconds on one core, the best of three calls, in
 turn. scikit-learn's ``cross_validate`` fits one number of components; the others give the errors
 of 1, 2, …, 30. Errors are compared before anything is timed.
+
+Where DEPMAX_DATA names a folder with spectra that do not come with depmax, also RMSECV of 1 to 10
+components beside scikit-learn's, in the same ten folds, raw and as standard normal variates;
+``--spectra`` does this only.
 """
 
 from __future__ import annotations
@@ -21,10 +26,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import common
 import numpy as np
+from _external import load_external
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import KFold, cross_validate
 
 from depmax import KernelPLS
+
+#: Spectra that do not come with depmax.
+SPECTRA = ("gasoline_nir", "wine_ir", "orange_juice_nir", "cookie_nir", "yarn_nir")
 
 
 def spectra(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -65,6 +74,46 @@ def of_depmax(X: np.ndarray, y: np.ndarray, count: int, folds: KFold) -> np.ndar
     return KernelPLS().cross_validate(X, y, n_components=count, cv=folds).errors
 
 
+def standardised_rows(X: np.ndarray) -> np.ndarray:
+    """Standard normal variates: every spectrum with mean 0 and variance 1."""
+    return (X - X.mean(axis=1, keepdims=True)) / X.std(axis=1, ddof=1, keepdims=True)
+
+
+def errors_of_real_spectra() -> list[dict[str, object]]:
+    """RMSECV of 1, 2, …, 10 components on real spectra, ours and scikit-learn's."""
+    found: list[dict[str, object]] = []
+    folds, counts = KFold(10, shuffle=True, random_state=0), range(1, 11)
+    for name in common.sized(SPECTRA, SPECTRA[:1]):
+        data = load_external(name)
+        X = np.asarray(data.X, dtype=float)
+        Y = np.asarray(data.y, dtype=float).reshape(len(X), -1)
+        targets = np.atleast_1d(data.target_name)
+        for column, target in enumerate(targets):
+            y = Y[:, column]
+            for prepared, rows in (("raw", X), ("SNV", standardised_rows(X))):
+                ours = of_depmax(rows, y, max(counts), folds)
+                theirs = np.concatenate([of_sklearn(rows, y, k, folds) for k in counts])
+                label = f"{name} {target}" if len(targets) > 1 else name
+                found.append({"data": label, "prepared": prepared, "ours": ours, "theirs": theirs})
+    return found
+
+
+def compare_on_real_spectra() -> None:
+    """Print the least errors, and the largest relative difference over all numbers."""
+    found, rows, largest = errors_of_real_spectra(), [], 0.0
+    for each in found:
+        ours, theirs = np.asarray(each["ours"]), np.asarray(each["theirs"])
+        apart, best = float(np.abs(ours / theirs - 1.0).max()), int(ours.argmin())
+        largest = max(largest, apart)
+        errors = [f"{ours[best]:.4g}", f"{theirs[best]:.4g}"]
+        rows.append([each["data"], each["prepared"], best + 1, *errors, f"{apart:.0e}"])
+    head = ["", "spectra", "components", "depmax", "scikit-learn", "largest difference"]
+    common.table(head, rows)
+    bars = {"largest relative difference": common.at_most(largest, 0.02)}
+    common.report_bars(bars)
+    common.save("pls_spectra", {"rmsecv": found, "bars": bars})
+
+
 def seconds_in_turn(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Least CPU seconds of every call, one after the other, several times."""
     best = dict.fromkeys(calls, np.inf)
@@ -78,7 +127,14 @@ def seconds_in_turn(calls: dict[str, Callable[[], object]], repeats: int) -> dic
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--spectra", action="store_true", help="real spectra only")
     options = common.parse(parser)
+    if options.spectra:
+        common.require_data()
+    if options.spectra or os.environ.get("DEPMAX_DATA"):
+        compare_on_real_spectra()
+    if options.spectra:
+        return
     size, count = ((400, 60), 8) if options.smoke else ((10_000, 500), 30)
     X, y = spectra(*size)
     folds = KFold(10, shuffle=True, random_state=0)

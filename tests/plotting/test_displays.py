@@ -4,6 +4,7 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
@@ -161,6 +162,46 @@ class TestLoadings:
         places = np.linspace(800, 400, 5)
         LoadingsDisplay.from_predictions(np.ones((2, 5)), positions=places, ax=ax)
         assert (np.diff(ax.lines[0].get_xdata()) > 0).all()
+
+    @pytest.mark.parametrize(
+        ("name", "first", "step", "label"),
+        [
+            ("{}", 1100, 2, "column"),
+            ("nm{}", 1100, 2, "nm"),
+            ("{} nm", 850, 1.5, "nm"),
+            ("{}", 4000, -4, "column"),
+            ("wave_{}", 1, 1, "wave"),
+        ],
+    )
+    def test_positions_are_read_from_names(self, ax, name, first, step, label):
+        places = first + step * np.arange(12)
+        names = [name.format(place) for place in places]
+        display = LoadingsDisplay.from_predictions(np.ones((1, 12)), names=names, ax=ax)
+        np.testing.assert_array_equal(display.positions, places)
+        assert ax.get_xlabel() == label
+
+    def test_positions_that_are_given_count(self, ax):
+        names, places = [f"nm{j}" for j in range(12)], np.linspace(850, 1050, 12)
+        rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 12)), columns=names)
+        display = LoadingsDisplay.from_estimator(PCA(2).fit(rows), positions=places, ax=ax)
+        np.testing.assert_array_equal(display.positions, places)
+        assert ax.get_xlabel() == "column"
+        own = LoadingsDisplay.from_estimator(PCA(2).fit(rows))
+        np.testing.assert_array_equal(own.positions, np.arange(12))
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ["a", "b"] * 10,
+            [f"x{j}" for j in range(12)],
+            [f"b{j}" for j in (3, 1, 2) * 4],
+            [f"band-{j}" for j in range(1, 13)],
+            [f"nm{j}" for j in range(9)],
+        ],
+    )
+    def test_names_without_an_order(self, names):
+        display = LoadingsDisplay.from_predictions(np.ones((1, len(names))), names=names)
+        assert display.positions is None
 
     def test_no_directions(self):
         with pytest.raises(ValueError, match="GaussianNB has none of components_"):

@@ -1,5 +1,7 @@
 """Extractors: one published method per file."""
 
+from depmax.extraction._fitting.cross_validation import CrossValidation, ModelTest
+from depmax.extraction._fitting.importance import CoefficientIntervals
 from depmax.extraction._ica_solvers import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.continuum_regression import ContinuumRegression
@@ -36,7 +38,9 @@ __all__ = [
     "SMA",
     "SMC",
     "BoostedLatentFeatures",
+    "CoefficientIntervals",
     "ContinuumRegression",
+    "CrossValidation",
     "DeflationFeatures",
     "DependenceExtractor",
     "DependenceStructure",
@@ -48,6 +52,7 @@ __all__ = [
     "KernelPLSClassifier",
     "LaplacianEigenmap",
     "LinearRegressionFeature",
+    "ModelTest",
     "NaturalGradient",
     "QuasiNewton",
     "ReducedKernelOPLS",

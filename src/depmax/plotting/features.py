@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -227,6 +228,13 @@ DIRECTIONS = (("components_", True), ("x_rotations_", False), ("scalings_", Fals
 
 #: Attributes that hold other values of every column.
 FITTED = {"loading": "loadings_", "coefficient": "coef_", "VIP": "vip_"}
+#: Numbers after these words count columns and say nothing about an order.
+COUNTERS = frozenset(
+    {"a", "att", "attr", "attribute", "c", "col", "column", "f", "feat", "feature", "field"}
+    | {"ic", "n", "p", "pc", "pca", "v", "var", "variable", "x", "z"}
+)
+#: Fewer columns are clearer as bars.
+FEWEST = 10
 
 
 @dataclass
@@ -239,6 +247,8 @@ class LoadingsDisplay(Display):
     names : sequence of n_features str
     positions : array of shape (n_features,), optional
         Positions of the columns, e.g. wavelengths; the weights are then drawn as curves over them.
+        ``from_estimator`` and ``from_predictions`` read them from names such as "1208", "nm1208" or
+        "1208 nm" of ten or more columns that rise or fall in one number. None draws bars.
     component_names : sequence of n_components str
     n_shown : int, default=15
         Number of bars: the columns with the largest weights.
@@ -305,10 +315,15 @@ class LoadingsDisplay(Display):
         labels = names_of(None, n_features) if names is None else tuple(map(str, names))
         if len(labels) != n_features:
             raise ValueError(f"{counted(len(labels), 'name')} for {counted(n_features, 'column')}.")
-        places = None if positions is None else np.asarray(positions, dtype=float)
+        if positions is None:
+            places, unit = positions_of(labels), unit_of(labels)
+        else:
+            places, unit = np.asarray(positions, dtype=float), ""
         titles = [f"feature {number + 1}" for number in range(len(matrix))]
         ends = [None if end is None else np.atleast_2d(end)[:n_components] for end in (low, high)]
         display = cls(matrix, labels, places, titles, quantity=quantity, low=ends[0], high=ends[1])
+        if places is not None and unit:
+            display.position_label = unit
         return display._drawn_on(ax)
 
     @classmethod
@@ -413,3 +428,35 @@ class LoadingsDisplay(Display):
         ax.axvline(0.0, color=FAINT, linewidth=0.8)
         ax.set_xlabel(self.quantity)
         tidy(ax, grid="x")
+
+
+def positions_of(names: Sequence[str]) -> np.ndarray | None:
+    """Positions of columns whose names differ in one number that rises or falls, else None.
+
+    >>> positions_of([f"{nm} nm" for nm in range(400, 500, 10)])[:3]
+    array([400., 410., 420.])
+    >>> positions_of([f"x{j}" for j in range(20)]) is None
+    True
+    """
+    if len(names) < FEWEST:
+        return None
+    parts = [re.fullmatch(r"(\D*?)(-?\d+(?:[.]\d+)?)(\D*)", name) for name in names]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(names) or len({(part[1], part[3]) for part in found}) != 1:
+        return None
+    word = re.sub(r"[^a-z]", "", found[0][1].lower())
+    if word in COUNTERS and not found[0][3].strip():
+        return None
+    values = np.array([float(part[2]) for part in found])
+    steps = np.diff(values)
+    falls = bool((steps < 0).all()) and values[-1] >= 0  # wavenumbers; below zero "-" is a hyphen
+    return values if falls or bool((steps > 0).all()) else None
+
+
+def unit_of(names: Sequence[str]) -> str:
+    """The words around the numbers of such names.
+
+    >>> unit_of(["band_1", "band_2"]), unit_of(["400 nm", "410 nm"])
+    ('band', 'nm')
+    """
+    return re.sub(r"[-_\d.\s]+", " ", names[0]).strip()

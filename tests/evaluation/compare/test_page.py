@@ -8,7 +8,6 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from depmax import compare, screen
-from depmax.evaluation.comparison.page_columns import positions_of
 from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay
 
 QUICK = {"judge": GaussianNB(), "cv": 3, "dimensions": [1, 2], "random_state": 0}
@@ -158,13 +157,6 @@ def test_ordered_columns_are_drawn_as_curves():
     loadings = section(report, "What do the new features show?").pictures[1].display
     assert loadings.positions[0] == 400
     assert "cannot be reproduced" in section(report, "How to reproduce this").text[0]
-
-
-@pytest.mark.parametrize(
-    "names", [["a", "b"] * 10, [f"x{j}" for j in range(12)], [f"b{j}" for j in (3, 1, 2) * 4]]
-)
-def test_columns_without_an_order(names):
-    assert positions_of(names) is None
 
 
 def test_categories_labels_and_failures(data):

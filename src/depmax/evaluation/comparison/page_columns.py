@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -39,43 +37,6 @@ MOST_CELLS = 20_000_000
 #: Rows that similarities of columns are computed from, and columns that they show.
 MATRIX_ROWS = 500
 MATRIX_COLUMNS = 12
-#: Numbers after these words count columns and say nothing about an order.
-COUNTERS = frozenset(
-    {"a", "att", "attr", "attribute", "c", "col", "column", "f", "feat", "feature", "field"}
-    | {"ic", "n", "p", "pc", "pca", "v", "var", "variable", "x", "z"}
-)
-#: Fewer columns are clearer as bars.
-FEWEST = 10
-
-
-def positions_of(names: Sequence[str]) -> np.ndarray | None:
-    """Positions of columns whose names differ in one increasing number, else None.
-
-    >>> positions_of([f"{nm} nm" for nm in range(400, 500, 10)])[:3]
-    array([400., 410., 420.])
-    >>> positions_of([f"x{j}" for j in range(20)]) is None
-    True
-    """
-    if len(names) < FEWEST:
-        return None
-    parts = [re.fullmatch(r"(\D*?)(-?\d+(?:[.]\d+)?)(\D*)", name) for name in names]
-    found = [part for part in parts if part is not None]
-    if len(found) < len(names) or len({(part[1], part[3]) for part in found}) != 1:
-        return None
-    word = re.sub(r"[^a-z]", "", found[0][1].lower())
-    if word in COUNTERS and not found[0][3].strip():
-        return None
-    values = np.array([float(part[2]) for part in found])
-    return values if bool((np.diff(values) > 0).all()) else None
-
-
-def unit_of(names: Sequence[str]) -> str:
-    """The words around the numbers of such names.
-
-    >>> unit_of(["band_1", "band_2"]), unit_of(["400 nm", "410 nm"])
-    ('band', 'nm')
-    """
-    return re.sub(r"[-_\d.\s]+", " ", names[0]).strip()
 
 
 def data_section(comparison: Comparison) -> Section:
@@ -362,16 +323,13 @@ def _loadings(comparison: Comparison, extractor: Method) -> Picture | None:
     if "prepare" in model.named_steps:
         prepared = model["prepare"].get_feature_names_out(list(names))
         names = tuple(str(name) for name in prepared)
-    positions = positions_of(names)
     try:
         display = LoadingsDisplay.from_estimator(model["features"])
     except ValueError:  # no linear directions
         return None
     if display.weights.shape[1] != len(names):
         return None
-    display.names, display.positions = names, positions
-    if positions is not None:
-        display.position_label = unit_of(names)
+    display = LoadingsDisplay.from_predictions(display.weights, names=names)
     largest = [
         f"feature {number + 1}: {listed([names[j] for j in np.argsort(-np.abs(row))[:3]], 3)}"
         for number, row in enumerate(display.weights)
@@ -380,6 +338,7 @@ def _loadings(comparison: Comparison, extractor: Method) -> Picture | None:
         "Weights of the standardised columns in the directions, fitted on all rows. Largest in "
         f"{'; '.join(largest)}."
     )
-    height = 3.4 if positions is not None else 1.0 + 0.24 * min(display.n_shown, len(names))
-    kind = "Curves" if positions is not None else "Bar chart"
+    curves = display.positions is not None
+    height = 3.4 if curves else 1.0 + 0.24 * min(display.n_shown, len(names))
+    kind = "Curves" if curves else "Bar chart"
     return Picture(display, caption, f"{kind}. {caption}", height=height)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depmax._text import counted, listed
-from depmax.evaluation.comparison.page_columns import positions_of, unit_of
 from depmax.extraction import KernelPLS
 from depmax.plotting import DimensionCurveDisplay, InfluenceDisplay, LoadingsDisplay
 from depmax.report import Picture, Section
@@ -83,18 +82,14 @@ def _importance(comparison: Comparison, model: KernelPLS, pipeline: object) -> P
     names = [str(name) for name in comparison.setting.problem.names]
     prepared = pipeline["prepare"].get_feature_names_out(names)  # type: ignore[index]  # a pipeline
     names = [str(name) for name in prepared]
-    values, positions = model.vip_, positions_of(names)
-    display = LoadingsDisplay.from_predictions(
-        values, names=names, positions=positions, quantity="VIP"
-    )
-    if positions is not None:
-        display.position_label = unit_of(names)
+    values = model.vip_
+    display = LoadingsDisplay.from_predictions(values, names=names, quantity="VIP")
     largest = listed([names[j] for j in np.argsort(-values)[:3]], 3)
     caption = (
         f"Variable importance in the projection: {int((values > 1).sum())} of "
         f"{counted(len(names), 'column')} are above 1, the average. Largest: {largest}."
     )
-    height = 3.4 if positions is not None else 1.0 + 0.24 * min(display.n_shown, len(names))
+    height = 3.4 if display.positions is not None else 1.0 + 0.24 * min(display.n_shown, len(names))
     return Picture(display, caption, f"Importance of columns. {caption}", height=height)
 
 

@@ -32,14 +32,27 @@ TEST_FOLDS = 7
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What held-out rows say of every number of components; counts begin at 1."""
+    """What held-out rows say of every number of components: the result of ``cross_validate``.
 
-    errors: np.ndarray  # RMSECV or share of errors, shape (n_counts,)
-    q2: np.ndarray  # 1 - PRESS/SS, of classes for their indicators, shape (n_counts,)
-    predictions: np.ndarray = field(
-        repr=False
-    )  # numbers, or values of indicators, shape (n_counts, m[, r])
-    losses: np.ndarray = field(repr=False)  # of every row, shape (m, n_counts)
+    Attributes
+    ----------
+    errors : ndarray of shape (n_counts,)
+        RMSECV, or the share of wrong classes, with 1, 2, … components.
+    q2 : ndarray of shape (n_counts,)
+        1 - PRESS/SS; of classes for their indicators.
+    predictions : ndarray of shape (n_counts, n_samples) or (n_counts, n_samples, n_targets)
+        Numbers, or values of indicators.
+    losses : ndarray of shape (n_samples, n_counts)
+        Loss of every row: its squared error, or whether its class is wrong.
+    choices : dict of str to int
+        Number of components by ``"least error"``, ``"one standard error"`` and
+        ``"randomisation"``.
+    """
+
+    errors: np.ndarray
+    q2: np.ndarray
+    predictions: np.ndarray = field(repr=False)
+    losses: np.ndarray = field(repr=False)
 
     @property
     def choices(self) -> dict[str, int]:
@@ -49,15 +62,25 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class ModelTest:
-    """R²Y and Q² of a model, and of the same model after the target was permuted."""
+    """A model beside itself with permuted targets: the result of ``permutation_test``.
+
+    Attributes
+    ----------
+    r2, q2 : float
+        R²Y of the fit and Q² of held-out rows.
+    permuted_r2, permuted_q2 : ndarray of shape (n_permutations,)
+        The same after the target was permuted.
+    correlations : ndarray of shape (n_permutations,)
+        Of each permuted target with the target, without sign.
+    pvalue, pvalue_r2 : float
+        Share of permutations, the identity among them, whose Q², or R²Y, is as large.
+    """
 
     r2: float
     q2: float
-    permuted_r2: np.ndarray = field(repr=False)  # shape (n_permutations,)
+    permuted_r2: np.ndarray = field(repr=False)
     permuted_q2: np.ndarray = field(repr=False)
-    correlations: np.ndarray = field(
-        repr=False
-    )  # of each permuted target with the target, without sign
+    correlations: np.ndarray = field(repr=False)
 
     @property
     def pvalue(self) -> float:

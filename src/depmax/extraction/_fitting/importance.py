@@ -21,13 +21,23 @@ from depmax.maps.feature_map import is_linear
 
 @dataclass(frozen=True)
 class CoefficientIntervals:
-    """Coefficients of the columns with the spread of fits without a fold each, as in ``coef_``."""
+    """Coefficients with the spread of fits without a fold each: the result of ``coef_intervals``.
 
-    coef: np.ndarray  # shape (n_targets, n_features)
+    Attributes
+    ----------
+    coef, standard_error : ndarray of shape (n_targets, n_features)
+        As in ``coef_``, and the jackknife's standard error.
+    low, high : ndarray of shape (n_targets, n_features)
+        Ends of the intervals.
+    pvalues : ndarray of shape (n_targets, n_features)
+        Of the hypothesis that a coefficient is zero, one column at a time, not adjusted.
+    """
+
+    coef: np.ndarray
     standard_error: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    pvalues: np.ndarray  # of zero, one column at a time
+    pvalues: np.ndarray
 
 
 def vip(model: Any) -> np.ndarray:

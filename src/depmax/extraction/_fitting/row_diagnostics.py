@@ -1,8 +1,8 @@
 """Which rows are unlike the training rows of a latent-variable model: T², Q, leverage, residuals.
 
 Limits are those of normal rows. The training rows had a part in the mean, the variances and the
-loadings, so that their laws are narrower than those of new rows. Where some features fit the noise
-of few rows in many columns, fewer new rows exceed the limits than should.
+loadings, so that their laws are narrower than those of new rows. Where some features fit noise, the
+limits do not hold for new rows: see docs/mathematics/pls.md.
 """
 
 from __future__ import annotations
@@ -86,6 +86,11 @@ def t2_limit(self: Any, alpha: float = 0.05, *, training: bool = False) -> float
     Returns
     -------
     float
+
+    Notes
+    -----
+    Of new rows ``alpha`` exceed it only if rows are many and no feature fits noise; otherwise
+    fewer, or more, do.
     """
     m, k = _rows_and_features(self)
     if training:
@@ -154,6 +159,11 @@ def q_limit(self: Any, alpha: float = 0.05, *, training: bool = False) -> float:
     float
         From a multiple of χ² with the mean and the variance of Q of the training rows, of which
         each was divided by 1 - leverage; a new row has 1 + leverage.
+
+    Notes
+    -----
+    Of new rows ``alpha`` exceed it only if rows are many and no feature fits noise; otherwise
+    fewer, or more, do.
     """
     m, k = _rows_and_features(self)
     if self._residual_law is None:
