@@ -12,8 +12,7 @@ from scipy import sparse
 import depmax
 from depmax.dependence import hsic_test, screen
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(80, 4))
+X = np.random.default_rng(0).normal(size=(80, 4))
 y = (X[:, 1] + X[:, 2] > 0).astype(int)
 #: Beyond the root of the largest and the smallest number, and at the ends.
 TINY, HUGE = (1e-160, 1e-300), (1e160, 1e300)

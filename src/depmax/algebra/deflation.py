@@ -195,15 +195,16 @@ class Examples:
     def against(self, rows: Any) -> np.ndarray:
         """⟨φ(x) - μ, φ(x_i) - μ⟩ of some rows x and all examples; sparse features stay sparse."""
         if self.mean is None:
-            return self.data.kernel(in_double(rows), in_double(self.data.rows))
+            values = self.data.kernel(in_double(rows), in_double(self.data.rows))
+            return np.asarray(values, dtype=np.float64)  # of a given matrix, in its precision
         left, right, mean = self._features(rows), self._features(self.data.rows), self.mean
         if not sparse.issparse(left):
             return left @ right.T
-        values: np.ndarray = (left @ right.T).toarray()
-        values -= (left @ mean)[:, np.newaxis]
-        values -= right @ mean
-        values += mean @ mean
-        return values
+        products: np.ndarray = (left @ right.T).toarray()
+        products -= (left @ mean)[:, np.newaxis]
+        products -= right @ mean
+        products += mean @ mean
+        return products
 
     def gram(self) -> np.ndarray:
         """Kernel matrix of all examples."""

@@ -6,7 +6,6 @@ Readers of X and y end here: ``read_sample`` and ``read_training`` put a kernel 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +15,7 @@ from scipy import sparse
 from depmax._cached import cached_property
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
+from depmax._warnings import warn_caller
 from depmax.data.chunks import Scan
 from depmax.data.columns import (
     Columns,
@@ -639,12 +639,11 @@ def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray 
     return known, ~missing
 
 
-def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
+def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str) -> None:
     """Say how many rows are ignored because they have no label."""
     if n_unlabeled:
-        warnings.warn(
+        warn_caller(
             f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
             "None). beta > 0 learns from such rows too.",
             UserWarning,
-            stacklevel=stacklevel + 1,
         )

@@ -27,7 +27,7 @@ class Solution:
 
 
 #: Mean log-likelihoods that differ by less than this, relative to their size, are equal.
-ROUNDING = 1e-10
+ROUNDING = 1e-15
 
 
 def best_of(solutions: Iterable[Solution]) -> Solution:

@@ -254,7 +254,7 @@ class DependenceExtractor(KernelTransformer):
         if answer is not None:
             require_equal_length(training.n_samples, answer.n_rows)
             if by_user and not self._uses_unlabeled:  # once, not for every fit to folds
-                warn_of_unlabeled(answer.n_unlabeled, answer.n_rows, name, 3)
+                warn_of_unlabeled(answer.n_unlabeled, answer.n_rows, name)
             if answer.coded is None:
                 self.target_kernel_ = answer.sample.kernel
         complete, known = not training.is_streamed, None

@@ -174,7 +174,7 @@ class DependenceNetwork(NeuralExtractor):
         self.target_kernel_ = target.kernel
         self.n_unlabeled_ = len(inputs) - n_labelled
         if self.beta == 0:
-            warn_of_unlabeled(self.n_unlabeled_, len(inputs), name, 2)
+            warn_of_unlabeled(self.n_unlabeled_, len(inputs), name)
         smooth = Smoothness.of(inputs, as_graph(self.graph)) if self.beta > 0 else None
         rng = check_random_state(self.random_state)
         solver = as_solver(self.solver, n_labelled, name)
