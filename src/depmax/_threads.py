@@ -20,8 +20,8 @@ _allowed: ContextVar[int | None] = ContextVar("_allowed", default=None)
 #: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
 CHUNK_BYTES = 16 * 2**20
 
-#: Rows, and products of numbers in a matrix of their pairs, up to which more threads win nothing.
-SMALL_ROWS, SMALL_PRODUCTS = 1000, 2e9
+#: Products of numbers in a matrix of pairs of rows, up to which more threads win little.
+SMALL_PRODUCTS = 2e9
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -117,24 +117,31 @@ def small_problems(small: bool) -> Iterator[None]:
         yield
 
 
-def one_thread_for_few_rows(fit: Callable[..., Result]) -> Callable[..., Result]:
-    """A fit whose matrix products keep to one thread where the table is small.
+def one_thread_for_few_rows(
+    most: int,
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """A fit whose matrix products keep to one thread for at most so many rows.
 
     Several BLAS threads wait for each other in a loop after each product. On a machine with another
-    task that loop is most of what they do: a fit to 300 × 8 took seconds instead of tenths.
+    task that loop is most of what they do: a fit to 300 × 8 took seconds instead of tenths, and a
+    search over 20 columns of 4,000 rows eight times as long.
     """
 
-    @wraps(fit)
-    def fitted(self: Any, X: Any, *others: Any, **more: Any) -> Result:
-        shape = tuple(getattr(X, "shape", ())) or (len(X) if isinstance(X, list | tuple) else None,)
-        small = False
-        if all(isinstance(size, int) for size in shape):  # others are read, or known to Dask only
-            columns = shape[1] if len(shape) == 2 else 1
-            small = shape[0] <= SMALL_ROWS and shape[0] ** 2 * columns <= SMALL_PRODUCTS
-        with small_problems(small):
-            return fit(self, X, *others, **more)
+    def decorate(fit: Callable[..., Result]) -> Callable[..., Result]:
+        @wraps(fit)
+        def fitted(self: Any, X: Any, *others: Any, **more: Any) -> Result:
+            shape = tuple(getattr(X, "shape", ()))
+            shape = shape or (len(X) if isinstance(X, list | tuple) else None,)
+            small = False
+            if all(isinstance(size, int) for size in shape):  # others are known to Dask only
+                columns = shape[1] if len(shape) == 2 else 1
+                small = shape[0] <= most and shape[0] ** 2 * columns <= SMALL_PRODUCTS
+            with small_problems(small):
+                return fit(self, X, *others, **more)
 
-    return fitted
+        return fitted
+
+    return decorate
 
 
 @contextmanager

@@ -43,6 +43,9 @@ from depmax.extraction._fitting.search import Answer, ComponentCount, Found, mos
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import KernelTransformer, coordinate_names, is_linear
 
+#: Rows up to which a fit keeps to one thread.
+SMALL_ROWS = 1000
+
 
 class DependenceExtractor(KernelTransformer):
     """Base of the extractors: a subclass implements ``_find``.
@@ -227,7 +230,7 @@ class DependenceExtractor(KernelTransformer):
 
     # --- how a fit goes --------------------------------------------------------------------------
 
-    @one_thread_for_few_rows
+    @one_thread_for_few_rows(SMALL_ROWS)
     def _fit(
         self,
         X: Any,

@@ -38,6 +38,9 @@ from depmax.kernels import Kernel, Linear
 from depmax.selection._search.units import n_leading
 from depmax.selection._substitutes import LEVEL, substitutes
 
+#: Rows up to which a search keeps to one thread: its many products are small.
+SMALL_ROWS = 5000
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -134,7 +137,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         """
         return self._fit(X, y)
 
-    @one_thread_for_few_rows
+    @one_thread_for_few_rows(SMALL_ROWS)
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Any:
         """Read X, order its columns and keep the best; ``others`` are arguments of ``_rank``."""
         if sample_weight is not None:
