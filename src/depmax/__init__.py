@@ -4,7 +4,9 @@ Every name exported by ``depmax.dependence``, ``depmax.selection`` and ``depmax.
 also be imported from ``depmax``, as can a few others.
 """
 
+import os
 from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from depmax._version import __version__ as __version__
@@ -48,6 +50,16 @@ _OTHERS = {
     "to_onnx": "onnx",
 }
 
+#: A fork waits until what is being loaded is there: a child would wait for ever for an import that
+#: another thread had begun.
+_loading = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_loading.acquire,
+        after_in_parent=_loading.release,
+        after_in_child=_loading.release,
+    )
+
 
 def __getattr__(name: str) -> Any:
     """Load the package of a name when it is first asked for: ``import depmax`` stays fast."""
@@ -72,4 +84,5 @@ def __dir__() -> list[str]:
 
 
 def _load(package: str) -> Any:
-    return import_module(f"depmax.{package}")
+    with _loading:
+        return import_module(f"depmax.{package}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -74,3 +76,31 @@ def test_no_module_takes_the_property_with_a_lock() -> None:
         if path.name != "_cached.py" and "from depmax._cached import cached_property" not in text
     ]
     assert not held
+
+
+COLD = """
+import os, signal, threading, time
+import depmax
+
+def first_use():
+    depmax.BAHSIC, depmax.HSCA
+
+thread = threading.Thread(target=first_use)
+thread.start()
+time.sleep(0.05)  # within the import of what BAHSIC needs
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends a child that waits for ever
+    depmax.BAHSIC, depmax.HSCA
+    os._exit(7)
+thread.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on Unix only")
+def test_a_fork_waits_for_what_is_being_imported() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", COLD], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["7"], done.stderr
