@@ -17,7 +17,7 @@ import numpy as np
 from depmax import screen
 from depmax.datasets import load
 
-warnings.filterwarnings("ignore", message="Rows next to each other are alike")
+warnings.filterwarnings("ignore", message="DM002")
 sonar = load("sonar")
 screening = screen(sonar.to_frame()[list(sonar.feature_names)], sonar.y)
 screening.to_frame().sort_values("score", ascending=False).head(8)

@@ -14,6 +14,7 @@ import pytest
 
 import depmax
 from depmax.cli.methods import methods
+from depmax.evaluation import CAUTIONS
 from depmax.persistence import load_model
 
 Run = Callable[..., Any]
@@ -572,9 +573,9 @@ def test_copies_of_rows_are_pointed_out(
     pl.concat([few] * 5).with_row_index("visit").write_csv(path)
     name, *options = command
     result = run(name, path, "-t", "outcome", *options)
-    assert "note: 120 of 150 rows (80%) repeat other rows exactly" in result.output
+    assert "note: DM001: 120 of 150 rows" in result.output
     grouped = run(name, path, "-t", "outcome", "--groups", "age", *options)
-    assert "repeat other rows" not in grouped.output
+    assert "DM001" not in grouped.output
 
 
 @pytest.mark.parametrize("target", [("-t", "y"), ()], ids=["target", "no target"])
@@ -596,3 +597,17 @@ def test_a_misspelt_column_is_named_before_anything_else_is_said(
     found = run(command, "data.csv", *target, option, "namee", *output)
     assert found.stderr.startswith(f"error: {option}: data.csv has no column named 'namee'")
     assert "Did you mean name?" in found.stderr
+
+
+def test_cautions_are_listed_and_silenced_by_code(
+    run: Run, fails: Callable[..., str], table: pl.DataFrame, tmp_path: Path
+) -> None:
+    codes = [row["code"] for row in _json(run("cautions", "--json"))["cautions"]]
+    assert codes == list(CAUTIONS)
+    table.vstack(table).write_csv(tmp_path / "twice.csv")
+    arguments = ("screen", "twice.csv", "-t", "outcome", "--drop", "id", "--drop", "name")
+    assert "DM001: 80 of 160 rows" in run(*arguments).stderr
+    silent = run(*arguments, "--ignore", "dm001")
+    assert silent.exit_code == 0
+    assert "DM001" not in silent.stderr
+    assert "DM404" in fails(2, *arguments, "--ignore", "DM404")

@@ -59,7 +59,7 @@ def test_every_part_with_confounders_is_here() -> None:
     }
 
 
-@pytest.mark.filterwarnings("ignore:Rows next to each other are alike")  # they are sorted
+@pytest.mark.filterwarnings("ignore:DM002")  # they are sorted
 @pytest.mark.parametrize("by", ["confounder", "x", "y"])
 @pytest.mark.parametrize("name", GIVEN)
 def test_given_confounders(name: str, by: str) -> None:

@@ -90,5 +90,5 @@ def test_compare_says_it_in_its_verdict_and_nowhere_else() -> None:
             X, Y, ["HSIC filter"], judge=KNeighborsRegressor(), cv=3, random_state=0
         )
         cautions = found.verdict.cautions
-    assert any("Shifts()" in caution for caution in cautions)
+    assert any("Shifts()" in caution.text for caution in cautions)
     assert not [one for one in caught if "next to each other" in str(one.message)]

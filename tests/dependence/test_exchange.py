@@ -15,7 +15,7 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
-pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+pytestmark = pytest.mark.filterwarnings("ignore:DM002")
 
 EQUAL = np.repeat(np.arange(12), 4)
 UNEQUAL = np.repeat(np.arange(14), [1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6])

@@ -18,7 +18,7 @@ from depmax.dependence._given.regression import Regressions, RidgeBasis, Waves
 from depmax.kernels import Gaussian
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
-pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+pytestmark = pytest.mark.filterwarnings("ignore:DM002")
 
 
 def _one_cause(rng: np.random.Generator, m: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from depmax.kernels import Gaussian
 from tests.references.make_dependence import REPETITIONS, Case, as_numbers, standardised
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
-pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+pytestmark = pytest.mark.filterwarnings("ignore:DM002")
 
 FOLDER = Path(__file__).parents[1] / "references"
 #: hyppo's p-values between these are too close to the level to be decided by its permutations.

@@ -12,7 +12,7 @@ from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordin
 from depmax.kernels import Delta, Gaussian, Laplace, Linear
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
-pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+pytestmark = pytest.mark.filterwarnings("ignore:DM002")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5))

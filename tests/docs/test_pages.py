@@ -30,6 +30,7 @@ PAGES = {
     "docs/start.md": {"pandas", *COMMAND_LINE},
     "docs/coming_from.md": set(),
     "docs/guide/building.md": set(),
+    "docs/guide/cautions.md": set(),
     "docs/guide/faq.md": set(),
     "docs/guide/index.md": set(),
     "docs/guide/install.md": set(),

@@ -318,6 +318,24 @@ class GroupedColumns(Columns):
             ),
         ),
     ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            metavar="CODE",
+            help="Silence a caution, such as DM001; may be repeated. depmax cautions lists all.",
+        ),
+    ] = None
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Codes of cautions that are not wanted."""
+        from depmax.evaluation.comparison.cautions import read_ignored
+
+        try:
+            return read_ignored(self.ignore or (), "--ignore")
+        except ValueError as error:
+            raise UserError(str(error)) from None
 
     def request(self, target: list[str] | None, **more: Any) -> Request:
         """What a table is made of."""

@@ -429,11 +429,12 @@ def _weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.nda
     return weights
 
 
-def mention_doubts(out: Output, table: Table) -> None:
+def mention_doubts(out: Output, table: Table, ignored: tuple[str, ...]) -> None:
     """Say so where rows may be copies of each other, or alike because they belong together."""
     from depmax.evaluation.comparison.cautions import cautions_about_rows
 
-    found = cautions_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    doubts = cautions_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    found = [str(doubt) for doubt in doubts if doubt.code not in ignored]
     table.notes.extend(found)
     out.note(found)
 

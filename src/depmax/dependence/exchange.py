@@ -371,7 +371,7 @@ class Shifts(Exchange):
     ...     warnings.simplefilter("always")
     ...     wrong = hsic_test(x, y, random_state=0)
     >>> wrong.pvalue < 0.001, str(caught[0].message)[:40]
-    (True, 'Rows next to each other are alike, in th')
+    (True, 'DM002: Rows next to each other are alike')
     >>> hsic_test(x, y, groups=Shifts(), random_state=0).pvalue > 0.05
     True
     """
@@ -492,6 +492,8 @@ MOST_COLUMNS = 200
 ERRORS = 5.0
 CORRELATION = 0.3
 ALIKE = 0.8
+#: Code of the caution, under which it can be silenced; see ``depmax cautions``.
+NEIGHBOURS_CODE = "DM002"
 ALIKE_IN_ORDER = (
     "Rows next to each other are alike, in the target and in the columns. If rows follow each "
     "other in time, or several belong to one person or place, p-values are too small and scores on "
@@ -521,14 +523,14 @@ def warn_of_neighbours(x: Any, y: Any, categories: Collection[int] = ()) -> None
     n_rows = min(len(values), max(1, MOST_CELLS // max(1, values.shape[1])))
     answers = np.unique(y, return_inverse=True)[1].astype(float) if is_labels else y[:, 0]
     if neighbours_alike(values[:n_rows], answers[:n_rows], is_labels, categories):
-        warn_caller(ALIKE_IN_ORDER, UserWarning)
+        warn_caller(f"{NEIGHBOURS_CODE}: {ALIKE_IN_ORDER}", UserWarning)
 
 
 @contextmanager
 def neighbours_mentioned() -> Iterator[None]:
     """For callers who have said it, or will, where it belongs."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=ALIKE_IN_ORDER[:40])
+        warnings.filterwarnings("ignore", message=NEIGHBOURS_CODE)
         yield
 
 

@@ -1,6 +1,7 @@
 """Evaluation of methods: comparisons, stability, measures of multi-label predictions."""
 
 from depmax.evaluation.comparison import Comparison, compare
+from depmax.evaluation.comparison.cautions import CAUTIONS, Caution
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
@@ -11,6 +12,8 @@ from depmax.evaluation.prepare import Prepare
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
+    "CAUTIONS",
+    "Caution",
     "Comparison",
     "MLkNN",
     "Method",

@@ -1,11 +1,14 @@
 """Reasons to doubt a comparison are said next to its verdict, and only where there are some."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from depmax import compare
+from depmax.evaluation import CAUTIONS
 from depmax.evaluation.comparison.cautions import cautions_about_rows
 
 FAST_NUMBERS = {"cv": 4, "random_state": 0}
@@ -22,7 +25,10 @@ class TestCopies:
         rng, X, y = rows(40)
         order = rng.permutation(np.repeat(np.arange(40), 6))
         (said,) = cautions_about_rows(X[order], y[order], "classes")
-        assert said.startswith("200 of 240 rows (83%) repeat other rows exactly, target included.")
+        assert said.code == "DM001"
+        assert said.text.startswith(
+            "200 of 240 rows (83%) repeat other rows exactly, target included."
+        )
 
     def test_a_few_are_not_mentioned(self):
         _, X, y = rows()
@@ -56,8 +62,8 @@ class TestNeighbours:
         rng, *_ = rows()
         walks = rng.normal(size=(300, 5)).cumsum(axis=0)
         (said,) = cautions_about_rows(walks[:, 1:], walks[:, 0], "numbers")
-        assert "alike, in the target and in the columns" in said
-        assert "--groups" in said
+        assert said.code == "DM002"
+        assert "--groups" in said.text
 
     def test_of_one_patient(self):
         rng, *_ = rows()
@@ -76,7 +82,8 @@ class TestNeighbours:
         numbered = cautions_about_rows(frame.assign(**{name: patient}), y, "classes")
         text = [f"P{number}" for number in patient]
         (said,) = cautions_about_rows(frame.assign(**{name: text}), y, "classes")
-        assert said.startswith(f"Rows with the same {name} are alike, in the target")
+        assert said.code == "DM003"
+        assert said.text.startswith(f"Rows with the same {name} are alike")
         assert numbered == ([] if name == "group" else [said])
 
     def test_of_one_city_that_only_predicts(self):
@@ -114,19 +121,33 @@ class TestTheVerdict:
         names = np.where(y == 1, "ill", "well")
         frame = pd.DataFrame(X).rename(columns=str).assign(diagnosis=np.where(y == 1, "J45", "Z00"))
         found = compare(frame, names, [method], **FAST)
-        (said,) = found.verdict.cautions
-        assert said.startswith("Check diagnosis: by itself it tells nearly everything about y.")
+        (caution,) = found.verdict.cautions
+        said = str(caution)
+        assert said.startswith("DM004: Check diagnosis: by itself it tells")
         assert said in str(found.verdict)
         assert said in repr(found)
         assert said in found._repr_html_()
-        assert f"Caution: {said}" in found.report().answer
+        assert f"Caution {said}" in found.report().answer
 
     def test_a_number_that_is_cut_into_the_target(self):
         _, X, _ = rows(200, 12)
         found = compare(X, X[:, 3] > 0, ["correlation filter"], cv=4, random_state=0)
         assert found.verdict.columns == ("x3",)
-        assert "Check x3: by itself" in found.verdict.cautions[0]
+        assert "Check x3: by itself" in str(found.verdict.cautions[0])
         assert "On new data expect" not in str(found.verdict)
+
+    def test_one_that_was_looked_into_is_silent(self):
+        _, X, _ = rows(200, 12)
+        settings = {"cv": 4, "random_state": 0, "ignore": ["dm004"]}
+        found = compare(X, X[:, 3] > 0, ["correlation filter"], **settings)
+        assert found.verdict.cautions == ()
+        assert found.to_dict()["cautions"] == []
+        assert "On new data expect" in str(found.verdict)
+
+    def test_codes_that_do_not_exist(self):
+        _, X, y = rows()
+        with pytest.raises(ValueError, match=r"DM404.*DM001"):
+            compare(X, y, ignore="DM404")
 
     def test_ordinary_columns_are_not_suspected(self):
         rng, X, _ = rows(120, 12)
@@ -139,9 +160,18 @@ class TestTheVerdict:
         rng, X, _ = rows(300)
         price = np.exp(2 * X[:, 0] + 2 * rng.standard_t(3, size=300))
         found = compare(X, price, ["correlation filter"], cv=4, random_state=0)
-        assert "3 rows of 300 hold" in found.verdict.cautions[0]
-        assert "logarithm" in found.verdict.cautions[0]
+        assert "3 rows of 300 hold" in str(found.verdict.cautions[0])
+        assert "logarithm" in str(found.verdict.cautions[0])
+        (told,) = found.to_dict()["cautions"]
+        assert told["code"] == "DM005"
         assert compare(X, np.log(price), ["correlation filter"], cv=4).verdict.cautions == ()
+
+
+@pytest.mark.pages
+@pytest.mark.parametrize("caution", CAUTIONS.values(), ids=list(CAUTIONS))
+def test_every_code_has_a_section(caution):
+    page = Path(__file__).parents[3] / "docs" / "guide" / "cautions.md"
+    assert f"\n## {caution.code}: {caution.title}\n" in page.read_text("utf-8")
 
 
 class TestGroups:

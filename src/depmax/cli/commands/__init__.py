@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from depmax.cli import options as o
+from depmax.cli.commands.cautions import cautions
 from depmax.cli.commands.compare import compare
 from depmax.cli.commands.models import fit, transform
 from depmax.cli.commands.screen import screen
@@ -191,5 +192,5 @@ def datasets(
     out.finish()
 
 
-for command in (compare, screen, select, fit, transform, methods, datasets):
+for command in (compare, screen, select, fit, transform, methods, datasets, cautions):
     app.command(cls=_Command)(command)

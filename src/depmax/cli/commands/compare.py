@@ -153,6 +153,7 @@ def compare(
     most = _most_rows(judging.rows)
     place = require_place(report, reads=(data,))
     options = reading.options()
+    ignored = columns.ignored
     with ExitStack() as until_compared:
         _join(scheduler, until_compared)
         table = ask(out, open_source(data, options), columns.request(target))
@@ -179,6 +180,7 @@ def compare(
             random_state=seed,
             n_jobs=n_jobs,
             progress=listen,
+            ignore=ignored,
         )
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
@@ -187,6 +189,7 @@ def compare(
     shown = replace(columns, impute=o.Impute.median)  # said where something is missing
     about = replace(judging, time=None)  # it is known what was done in that time
     again = [*o.spelled(said), *o.typed(shown, reading), "--seed", str(seed), *o.typed(about)]
+    shown = replace(shown, ignore=None)  # a fit says none
     if columns.groups is not None:  # a fit splits no rows: there the column is only no feature
         shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
     reread = [*o.spelled(said), *o.typed(shown, reading)]
@@ -230,8 +233,9 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     answer = {**facts["verdict"], "headline": verdict.headline, "reasons": verdict.reasons}
     out.result("verdict", answer, verdict.headline, style="bold")
     out.result("recommended", found.recommended, "\n".join(verdict.reasons))
-    doubts = f"Caution: {' '.join(verdict.cautions)}" if verdict.cautions else None
-    out.result("cautions", verdict.cautions, doubts, style="yellow")
+    out.result("cautions", facts["cautions"])
+    for caution in verdict.cautions:
+        out.result("cautions", facts["cautions"], f"Caution {caution}", style="yellow")
     rows: list[dict[str, Any]] = facts["leaderboard"]
     best = [row["method"] for row in rows].index(found.recommended)
     if out.on_terminal:

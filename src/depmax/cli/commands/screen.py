@@ -89,10 +89,11 @@ def screen(
 
     o.require_one("--groups", columns.groups, "--weight", columns.weight)
     o.require_one("--given", given, "--weight", columns.weight)
+    ignored = columns.ignored
     uses_missing = not given and columns.weight is None  # gaps say nothing
     asked = columns.request(target, uses_missing=uses_missing, given=tuple(given or ()))
     table = ask(out, open_source(data, reading.options()), asked)
-    mention_doubts(out, table)
+    mention_doubts(out, table, ignored)
     X = Prepare(columns.fill).fit_transform(table.X)
     X, confounders = _split(X, given)
     with out.working(f"screening {counted(X.width, 'column')}"), neighbours_mentioned():
@@ -126,7 +127,7 @@ def screen(
         )
     out.result("significant", verdict.significant, verdict.columns, style="bold")
     out.result("all_columns", verdict.all_columns, verdict.joint)
-    out.result("gives_away", *_given_away(found, table))
+    out.result("gives_away", *_given_away(found, table, ignored))
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
         raise typer.Exit(ExitCode.NOT_FOUND)
@@ -145,13 +146,15 @@ def _effect(found: Any, place: int) -> dict[str, float]:
     return {name: float(each[place]) for name, each in ends.items() if not np.isnan(each).all()}
 
 
-def _given_away(found: Any, table: Table) -> tuple[list[str], str | None]:
+def _given_away(found: Any, table: Table, ignored: tuple[str, ...]) -> tuple[list[str], str | None]:
     """Columns that say nearly everything about the target, and what to do about them."""
-    from depmax.evaluation.comparison.cautions import GIVES_AWAY, gives_away
+    from depmax.evaluation.comparison.cautions import GIVEN_AWAY, GIVES_AWAY, gives_away
 
     places = [place for place in found.ranking.argsort() if found.effects[place] >= GIVES_AWAY]
     names = [found.names[place] for place in places]
-    return names, gives_away(names, ", ".join(table.target_names)) or None
+    if not names or GIVEN_AWAY.code in ignored:
+        return names, None
+    return names, f"{GIVEN_AWAY.code}: {gives_away(names, ', '.join(table.target_names))}"
 
 
 def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:

@@ -65,6 +65,7 @@ def select(
     estimator = build(known, parse_size(n), fitting)
     place = None if output is None else require_format(output, reads=(data,))
     o.require_one("--groups", columns.groups, "--weight", columns.weight)
+    ignored = columns.ignored
     uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
     source = open_source(data, reading.options())
     table = ask(
@@ -72,7 +73,7 @@ def select(
         source,
         columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing),
     )
-    mention_doubts(out, table)
+    mention_doubts(out, table, ignored)
     mention_searched_rows(out, table, known.name, estimator)
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"

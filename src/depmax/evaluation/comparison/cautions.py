@@ -7,7 +7,8 @@ of which a few rows decide the score. None of this stops a comparison; whoever r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from depmax.dependence.exchange import (
     FEWEST_ROWS,
     MOST_CELLS,
     MOST_COLUMNS,
+    NEIGHBOURS_CODE,
     coincidence,
     neighbours_alike,
     neighbours_mentioned,
@@ -54,19 +56,112 @@ OF_ONE = ("balanced_accuracy", "accuracy", "roc_auc", "r2")  # scores of which 1
 FEW_DECIDE = 0.5
 
 
-def cautions_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Caution:
+    """A reason to doubt scores and p-values: what was found, or what may be found.
+
+    Parameters
+    ----------
+    code : str
+        Stable, to look it up and to silence it: ``compare(..., ignore=["DM001"])``.
+    title : str
+        Its name.
+    about : str
+        When it is said, and what to do.
+    text : str, default=""
+        What was found in these data.
+
+    Examples
+    --------
+    >>> from depmax.evaluation import CAUTIONS
+    >>> [f"{code} {caution.title}" for code, caution in CAUTIONS.items()][:2]
+    ['DM001 copied rows', 'DM002 neighbours alike']
+    """
+
+    code: str
+    title: str
+    about: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.text or self.about}"
+
+
+COPIED_ROWS = Caution(
+    "DM001",
+    "copied rows",
+    "At least 1% of the rows (and three) repeat other rows exactly, target included, in columns "
+    "that would not coincide so often by chance. Scores are too good where a copy of a test row is "
+    "among the training rows, and p-values too small. Remove the copies, or give equal rows one "
+    "group (groups= or --groups).",
+)
+NEIGHBOURS_ALIKE = Caution(
+    NEIGHBOURS_CODE,
+    "neighbours alike",
+    "Rows next to each other are alike in the target, and in the columns beyond what that "
+    "explains, as in a time series or with several rows per patient. Scores on random splits are "
+    "too good and p-values too small. Pass groups=depmax.Shifts() for a time series, or name what "
+    "belongs together (groups= or --groups).",
+)
+GROUPS_ALIKE = Caution(
+    "DM003",
+    "rows of a group alike",
+    "Rows with the same value of some column, such as the patient, are alike in the target and in "
+    "the other columns. If they belong together, scores on random splits are too good and p-values "
+    "too small. Name the column as groups= or --groups.",
+)
+GIVEN_AWAY = Caution(
+    "DM004",
+    "target given away",
+    "A column by itself tells nearly everything about the target: an effect of 0.9 in screen, or a "
+    "score of 0.97 with it alone. If it is made from the target, or known only after it, it does "
+    "not help with new rows. Drop it and try again.",
+)
+FEW_ROWS_DECIDE = Caution(
+    "DM005",
+    "few rows decide",
+    "1% of the rows hold half of the variance of a numeric target, as with prices or counts, and "
+    "so decide the score. Take the logarithm of the target.",
+)
+#: All of them by code.
+CAUTIONS = {
+    caution.code: caution
+    for caution in (COPIED_ROWS, NEIGHBOURS_ALIKE, GROUPS_ALIKE, GIVEN_AWAY, FEW_ROWS_DECIDE)
+}
+
+
+def read_ignored(ignore: Iterable[str] | str, name: str = "ignore") -> tuple[str, ...]:
+    """Codes of cautions that are not wanted, in capitals.
+
+    >>> read_ignored(["dm002"])
+    ('DM002',)
+    """
+    codes = tuple(code.upper() for code in ([ignore] if isinstance(ignore, str) else ignore))
+    unknown = [code for code in codes if code not in CAUTIONS]
+    if unknown:
+        raise ValueError(
+            f"{name}: there is no caution {unknown[0]!r}. There are {', '.join(CAUTIONS)}: "
+            "depmax cautions explains them."
+        )
+    return codes
+
+
+def cautions_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[Caution, ...]:
     """Reasons to doubt the scores of a comparison whose recommended method keeps these columns."""
     setting = comparison.setting
     if not setting.prepare:
         return ()
     kind = setting.problem.kind
-    found = [_given_away(comparison, columns)]
+    found = [replace(GIVEN_AWAY, text=_given_away(comparison, columns))]
     found += cautions_about_rows(comparison.X, comparison.y, kind, comparison.candidates.units)
-    found.append(_few_decide(comparison.y, comparison.target_name) if kind == "numbers" else "")
-    return tuple(filter(None, found))
+    if kind == "numbers":
+        few = _few_decide(comparison.y, comparison.target_name)
+        found.append(replace(FEW_ROWS_DECIDE, text=few))
+    ignored = comparison.ignore
+    return tuple(one for one in found if one.text and one.code not in ignored)
 
 
-def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[str]:
+def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[Caution]:
     """Whether rows are copies of each other or resemble their neighbours; nothing if grouped.
 
     Parameters
@@ -87,13 +182,16 @@ def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) ->
     values = np.asarray(read.values, dtype=float)[:n_rows]
     answers = _as_numbers(np.asarray(y)[:n_rows], kind)
     # copies next to each other are alike, which need not be said twice
-    doubt = _copies(values, answers, kind)
-    if not doubt and n_rows >= FEWEST_ROWS and kind != "multilabel":
-        categories = set(read.categories)
-        doubt = _belonging(values, answers, kind, categories, read.names or ())
-        if not doubt and neighbours_alike(values, answers[:, 0], kind == "classes", categories):
-            doubt = ALIKE_IN_ORDER
-    return [doubt] if doubt else []
+    if copied := _copies(values, answers, kind):
+        return [replace(COPIED_ROWS, text=copied)]
+    if n_rows < FEWEST_ROWS or kind == "multilabel":
+        return []
+    categories = set(read.categories)
+    if belonging := _belonging(values, answers, kind, categories, read.names or ()):
+        return [replace(GROUPS_ALIKE, text=belonging)]
+    if neighbours_alike(values, answers[:, 0], kind == "classes", categories):
+        return [replace(NEIGHBOURS_ALIKE, text=ALIKE_IN_ORDER)]
+    return []
 
 
 def _as_numbers(y: np.ndarray, kind: TargetKind) -> np.ndarray:

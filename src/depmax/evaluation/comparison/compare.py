@@ -18,6 +18,7 @@ from depmax.data.table import take_columns
 from depmax.data.weights import read_weights
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
+from depmax.evaluation.comparison.cautions import read_ignored
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.judges import JudgeName, read_judge
 from depmax.evaluation.comparison.methods import Method
@@ -71,6 +72,7 @@ def compare(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | Listener = False,
+    ignore: Iterable[str] = (),
 ) -> Comparison:
     """Which few columns or features predict, by how well they do on rows that were held out.
 
@@ -139,6 +141,9 @@ def compare(
     progress : bool or callable, default=False
         Print progress with the remaining time to standard error, or call a function with a
         :class:`~depmax.evaluation.Progress` after every trial.
+    ignore : iterable of str, default=()
+        Codes of cautions that are not wanted, such as ``["DM002"]``; ``depmax.evaluation.CAUTIONS``
+        holds all.
 
     Returns
     -------
@@ -170,6 +175,7 @@ def compare(
     'BAHSIC'
     """
     started = perf_counter()
+    ignored = read_ignored(ignore)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     numbered = cv is None or isinstance(cv, int | np.integer)
     table = _read_table(
@@ -230,6 +236,7 @@ def compare(
         seed=random_state if isinstance(random_state, int) else None,
         n_rows_given=table.n_rows_given,
         left_out=tuple(work.left_out),
+        ignore=ignored,
     )
     _require_an_outcome(comparison)
     return comparison

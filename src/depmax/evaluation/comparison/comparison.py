@@ -16,7 +16,7 @@ from depmax._extras import library_of, make_frame
 from depmax.dependence import Screening, screen
 from depmax.dependence.exchange import TooFewWays, neighbours_mentioned
 from depmax.evaluation.comparison.candidates import Candidates
-from depmax.evaluation.comparison.cautions import cautions_of
+from depmax.evaluation.comparison.cautions import Caution, cautions_of
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.preparing import OwnLabels
 from depmax.evaluation.comparison.problem import Listener, read_listener
@@ -83,6 +83,7 @@ class Comparison:
     seed: int | None = None  # that repeats the comparison, if one was given
     n_rows_given: int | None = None  # before a sample was drawn
     left_out: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()  # codes of cautions
 
     # --- the answer ------------------------------------------------------------------------------
     @cached_property
@@ -123,9 +124,9 @@ class Comparison:
         adjusted, pvalues = self.screening.pvalues_adjusted, self.screening.pvalues
         return int((adjusted <= LEVEL).sum()), min(1.0, float(np.nanmin(pvalues)) * len(pvalues))
 
-    def cautions_about(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def cautions_about(self, columns: tuple[str, ...]) -> tuple[Caution, ...]:
         """Reasons to doubt the scores."""
-        return cautions_of(self, columns) if self.setting.prepare else ()
+        return cautions_of(self, columns)
 
     # --- the data --------------------------------------------------------------------------------
     @property
@@ -380,7 +381,7 @@ class Comparison:
             "verdict": asdict(verdict),
             "headline": verdict.headline,
             "reasons": list(verdict.reasons),
-            "cautions": list(verdict.cautions),
+            "cautions": [asdict(caution) for caution in verdict.cautions],
             "recommended": self.recommended,
             "metric": self.metrics[0].name,
             "leaderboard": self.rows(),

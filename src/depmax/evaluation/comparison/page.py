@@ -75,7 +75,7 @@ def report_of(
             sections.append(make())
             elapsed = perf_counter() - started
             listener(Progress(done, len(parts), elapsed, name, "writing the report"))
-    cautions = [f"Caution: {text}" for text in verdict.cautions]
+    cautions = [f"Caution {text}" for text in verdict.cautions]
     answer = [verdict.headline, " ".join(verdict.reasons), *cautions, *limits(comparison)[-1:]]
     return Report(
         title or f"What predicts {comparison.target_name}?",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from depmax.evaluation.comparison.cautions import Caution
 from depmax.evidence import Estimate
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Verdict:
     metric, judge, target : str
         In words: the score, the predictor it holds for, and what is predicted.
     n_rows, n_columns, n_methods : int
-    cautions : tuple of str
+    cautions : tuple of Caution
         Reasons to doubt the scores: copies of rows, a column that gives the target away, and such.
     """
 
@@ -105,7 +106,7 @@ class Verdict:
     n_rows: int
     n_columns: int
     n_methods: int
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -122,7 +123,7 @@ class Verdict:
         return reasons(self)
 
     def __str__(self) -> str:
-        return " ".join([self.headline, *self.reasons, *self.cautions])
+        return " ".join([self.headline, *self.reasons, *map(str, self.cautions)])
 
 
 def decide(comparison: Comparison) -> Verdict:

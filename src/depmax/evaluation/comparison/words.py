@@ -109,7 +109,7 @@ def summary(comparison: Comparison) -> str:
         f"{counted(problem.n_features, 'column')}, {judged_on(comparison)}, "
         f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
     )
-    lines = [head, verdict.headline, *verdict.reasons, *verdict.cautions]
+    lines = [head, verdict.headline, *verdict.reasons, *map(str, verdict.cautions)]
     lines += _leaderboard_lines(comparison)
     lines += limits(comparison)
     lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
@@ -142,7 +142,7 @@ def html_summary(comparison: Comparison) -> str:
     """A comparison as HTML, for notebooks."""
     (_, *head), *rows = _leaderboard_cells(comparison)
     verdict = comparison.verdict
-    texts = [*verdict.reasons, *verdict.cautions, *limits(comparison)]
+    texts = [*verdict.reasons, *map(str, verdict.cautions), *limits(comparison)]
     said = "".join(f"<p>{escape(text)}</p>" for text in texts)
     cells = [(f"{mark} {name}".strip(), *rest) for mark, name, *rest in rows]
     return f"<p><strong>{escape(verdict.headline)}</strong></p>{said}{html_table(head, cells)}"
