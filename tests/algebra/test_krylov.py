@@ -1,3 +1,8 @@
+"""Products with a kernel matrix that is never held, and the basis they span.
+
+Private modules: products with a pool of threads are compared with those without.
+"""
+
 from __future__ import annotations
 
 import numpy as np

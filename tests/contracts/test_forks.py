@@ -1,4 +1,7 @@
-"""A process that is forked while another thread computes does not wait for that thread."""
+"""A process that is forked while another thread computes does not wait for that thread.
+
+Private modules: the property that all modules keep values with is what would hold a lock.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ class Slow:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on Unix only")
+# Python advises against a fork beside threads; that is what is tested
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_waits_for_nobody() -> None:
     entered, until = threading.Event(), threading.Event()

@@ -24,7 +24,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 @parametrize_with_checks([cls() for cls in MAPS.values()])
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
+    check(estimator)
 
 
 @pytest.mark.parametrize("name", sorted(MAPS))
@@ -64,7 +64,7 @@ class _Halved(TransformerMixin, BaseEstimator):
 
 def _coarse(name: str, kernel: object) -> FeatureMap:
     extra = {"random_state": 0} if "random_state" in MAPS[name]().get_params() else {}
-    return MAPS[name](4, kernel=kernel, **extra)  # type: ignore[return-value]  # of any map
+    return MAPS[name](4, kernel=kernel, **extra)
 
 
 @pytest.mark.parametrize("steps", ["map", "pipeline", "sum"])
