@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.algebra import row_sums as module
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, sum_rows
 from depmax.data.sample import Sample

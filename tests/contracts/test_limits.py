@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from depmax import dependence, extraction, maps, selection
-from depmax._limits import VARIABLE, TooManyRowsError
+from depmax._resources import VARIABLE, TooManyRowsError
 from depmax.dependence._nulls import permutation
 from depmax.extraction import (
     SMA,
@@ -192,7 +192,7 @@ def test_what_takes_long_says_so_before_it_starts(
     monkeypatch.setenv(VARIABLE, "4GB")
     call, instead = SLOW[name]
     call()  # of few rows, without a word
-    monkeypatch.setattr("depmax._limits.LONG", 0.0)
+    monkeypatch.setattr("depmax._resources.LONG", 0.0)
     with pytest.warns(UserWarning, match=f"takes about 1 minute on one core.*{instead}"):
         call()
 
