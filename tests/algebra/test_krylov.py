@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax._threads import thread_pool
+from depmax._resources import thread_pool
 from depmax.algebra import gram as module
 from depmax.algebra.gram import Gram
 from depmax.algebra.span import Basis, grow

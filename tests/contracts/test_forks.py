@@ -6,6 +6,7 @@ Private modules: the property that all modules keep values with is what would ho
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import depmax
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 
 
 class Slow:
@@ -77,7 +78,8 @@ def test_no_module_takes_the_property_with_a_lock() -> None:
         path.name
         for path, text in texts.items()
         if "functools.cached_property" in text or "import cached_property" in text
-        if path.name != "_cached.py" and "from depmax._cached import cached_property" not in text
+        if path.name != "_resources.py"
+        and not re.search(r"from depmax\._resources import [(\s\w,]*\bcached_property\b", text)
     ]
     assert not held
 

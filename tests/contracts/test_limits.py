@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from depmax import dependence, extraction, maps, selection
-from depmax._limits import VARIABLE, TooManyRowsError
+from depmax._resources import VARIABLE, TooManyRowsError
 from depmax.dependence._nulls import permutation
 from depmax.extraction import (
     SMA,
@@ -196,7 +196,7 @@ def test_what_takes_long_says_so_before_it_starts(
     monkeypatch.setenv(VARIABLE, "4GB")
     call, instead = SLOW[name]
     call()  # of few rows, without a word
-    monkeypatch.setattr("depmax._limits.LONG", 0.0)
+    monkeypatch.setattr("depmax._resources.LONG", 0.0)
     with pytest.warns(UserWarning, match=f"about 1 minute.*{instead}"):
         call()
 

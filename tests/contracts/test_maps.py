@@ -121,7 +121,7 @@ def test_a_long_search_for_pivots_says_so_before_it_starts(
     name: str, through: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = np.random.default_rng(0).normal(size=(2500, 10))
-    monkeypatch.setattr("depmax._limits.LONG", 0.5)
+    monkeypatch.setattr("depmax._resources.LONG", 0.5)
     monkeypatch.setattr(warnings, "warn", _raised)
     call = {
         "map": lambda: MAPS[name]().fit(rows),
@@ -136,7 +136,7 @@ def test_a_long_search_for_pivots_says_so_before_it_starts(
 @pytest.mark.parametrize("name", ["IncompleteCholesky", "BasisSelection"])
 def test_a_short_search_for_pivots_says_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(0).normal(size=(2500, 1))  # a few pivots span all rows
-    monkeypatch.setattr("depmax._limits.LONG", 2.0)
+    monkeypatch.setattr("depmax._resources.LONG", 2.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MAPS[name]().fit(rows)

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from depmax import HBFE, scan
-from depmax._threads import CHUNK_BYTES, chunk_rows
+from depmax._resources import CHUNK_BYTES, chunk_rows
 
 X = np.arange(24.0).reshape(8, 3)
 X[3] = [5.0, -1.0, 2.0]

@@ -269,7 +269,7 @@ def test_no_kernel_is_refused(rng: np.random.Generator) -> None:
 def test_many_rows_are_told_how_long_they_take(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    monkeypatch.setattr("depmax._limits.LONG", 2.5e-7 * 59**2)
+    monkeypatch.setattr("depmax._resources.LONG", 2.5e-7 * 59**2)
     x = rng.normal(size=60)
     with pytest.warns(UserWarning, match=r"60 rows, .*NystroemMap\(200\)"):
         hsic_test(x, x**2, n_permutations=19, random_state=0)
