@@ -154,7 +154,7 @@ def _py_hsic_lasso(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.nd
     from pyHSICLasso import HSICLasso
 
     # version 1.4.2 catches an error by a name that NumPy 2 no longer has
-    np.linalg.linalg = np.linalg  # type: ignore[attr-defined]  # a peer imports the old name
+    np.linalg.linalg = np.linalg
     for count in (MOST, 10, 5):
         if count >= X.shape[1]:  # it fails when asked for all columns
             continue
@@ -199,7 +199,7 @@ def _sequential(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarr
 def _ours(make: Callable[[int], object]) -> Rank:
     def rank(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
         target = y if not classes else y.astype(str)
-        selector = make(k).fit(X, target)  # type: ignore[attr-defined]  # selectors of several libraries
+        selector = make(k).fit(X, target)
         return np.argsort(selector.ranking_)
 
     return rank

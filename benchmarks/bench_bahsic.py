@@ -21,7 +21,7 @@ from depmax.kernels import Gaussian
 
 
 @njit(parallel=True, fastmath=True, cache=True)
-def explicit_scores(columns, weights, distances, gamma, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
+def explicit_scores(columns, weights, distances, gamma, out):
     """Σ_{a<b} 2 M_ab exp(-γ(D_ab - (x_a - x_b)²)) for every column, columns over both cores."""
     for j in prange(columns.shape[0]):
         x = columns[j]

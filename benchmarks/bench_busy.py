@@ -4,7 +4,7 @@
 
 BLAS threads wait for each other in a loop after every product; where another process keeps the
 processors busy, a fit of tenths of a second once took a hundred times as long. Fits to few rows
-keep to one thread (``depmax._threads``), so that the columns should agree within a factor of two.
+keep to one thread (``depmax._resources``), so that the columns should agree within a factor of two.
 """
 
 from __future__ import annotations

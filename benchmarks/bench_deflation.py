@@ -27,7 +27,7 @@ from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 
 common.require("ikpls")
-from ikpls.numpy import PLS  # noqa: E402
+from ikpls.numpy import PLS  # noqa: E402  (after it is known to be there)
 
 COMPONENTS = 10
 LANDMARKS = 500

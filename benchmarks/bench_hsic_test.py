@@ -27,8 +27,8 @@ from depmax.kernels import Distance, Gaussian
 from depmax.kernels.distances import median_distance
 
 common.require("dcor", "hyppo")
-import dcor  # noqa: E402
-from hyppo.independence import Hsic  # noqa: E402
+import dcor  # noqa: E402  (after it is known to be there)
+from hyppo.independence import Hsic  # noqa: E402  (after it is known to be there)
 
 N_COLUMNS = 10
 N_PERMUTATIONS = 200

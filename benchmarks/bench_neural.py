@@ -15,7 +15,7 @@ from depmax import HBFE, hsic
 from depmax.datasets import make_product, make_rings
 
 require("torch")
-from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE  # noqa: E402
+from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE  # noqa: E402  (after it is known to be there)
 
 
 def epoch_seconds(m: int, d: int, batch: int, repeats: int = 12) -> tuple[float, float]:

@@ -29,7 +29,7 @@ Find = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _selector(make: Callable[[], object]) -> Find:
-    return lambda X, y: np.flatnonzero(make().fit(X, y).support_)  # type: ignore[attr-defined]  # selectors of several libraries
+    return lambda X, y: np.flatnonzero(make().fit(X, y).support_)
 
 
 def _py_hsic_lasso(X: np.ndarray, y: np.ndarray) -> np.ndarray:

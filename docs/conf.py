@@ -30,6 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",  # formulas are drawn without asking another host
     "sphinx_gallery.gen_gallery",
+    "sphinx.ext.githubpages",  # a file .nojekyll, for hosts that leave out folders such as _static
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]

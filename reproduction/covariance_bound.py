@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.data.sample import Sample, is_precomputed, read_rows
 from depmax.data.table import require_equal_length
 from depmax.extraction._fitting.coded_target import coded_target

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.svm import SVC, OneClassSVM
 
-from depmax._limits import require_pairs, warn_if_long
 from depmax._parameters import integer, number
+from depmax._resources import require_pairs, warn_if_long
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples

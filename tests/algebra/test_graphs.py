@@ -111,7 +111,7 @@ def test_disconnected_graphs_warn_and_work(graph, normalized, rng):
     parts = np.concatenate([rng.uniform(size=(10, 1)), rng.uniform(size=(10, 1)) + 50.0, [[1e3]]])
     graph.set_params(normalized=normalized)
     points = VectorPoints.of(parts if "n_neighbors" not in graph.get_params() else parts[:20])
-    with pytest.warns(UserWarning, match=r"falls into \d parts that no edge connects.*Raise"):
+    with pytest.warns(UserWarning, match=r"falls into \d parts .*Raise"):
         laplacian = graph.laplacian(points)
     assert np.isfinite(laplacian.apply(np.ones((points.n_samples, 1)))).all()
     assert laplacian.n_components == (2 if points.n_samples == 20 else 3)
@@ -149,7 +149,7 @@ def test_distances_of_pairs(kind, monkeypatch, rng):
 def test_a_given_graph_in_parts_is_named_without_its_numbers():
     matrix = np.zeros((40, 40))
     matrix[0, 1] = matrix[1, 0] = 1.0
-    with pytest.warns(UserWarning, match=r"^GivenGraph\(matrix of 40 x 40.* falls into 39 parts"):
+    with pytest.warns(UserWarning, match=r"^GivenGraph.*39 parts"):
         as_graph(matrix).laplacian(VectorPoints.of(X))
 
 

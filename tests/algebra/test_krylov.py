@@ -1,10 +1,15 @@
+"""Products with a kernel matrix that is never held, and the basis they span.
+
+Private modules: products with a pool of threads are compared with those without.
+"""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax._threads import thread_pool
+from depmax._resources import thread_pool
 from depmax.algebra import gram as module
 from depmax.algebra.gram import Gram
 from depmax.algebra.span import Basis, grow

@@ -1,4 +1,7 @@
-"""Sums over rows: the same in any chunks, in any order, about any origins."""
+"""Sums over rows: the same in any chunks, in any order, about any origins.
+
+Private modules: sums over rows are compared through the terms that measures make of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from depmax._threads import slices
 from depmax.algebra import row_sums as module
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, sum_rows
 from depmax.data.sample import Sample
@@ -25,6 +27,10 @@ from tests.dependence.oracles import dense_hsic
 PLAIN = ("weight", "sum_x", "sum_y", "cross", "scatter")
 NORMS = ("x", "y", "xy", "x_y", "y_x")
 seeds = st.integers(0, 10**6)
+
+
+def slices(m: int, size: int) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, m, size)]
 
 
 def draw(seed: int, m: int = 23, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -243,7 +249,7 @@ def test_threads_change_no_digit(
         monkeypatch.setattr(module, "blas_threads_for_parts", partial(nullcontext, threads))
         sums = sum_rows(
             lambda rows: Aligned(phi[rows], psi[rows]),
-            list(slices(900, 50)),
+            slices(900, 50),
             (8, width),
             scatter=scatter,
             norms=True,

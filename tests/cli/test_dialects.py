@@ -142,7 +142,7 @@ def test_a_sign_in_some_blocks_only_leaves_text(
 
 def test_points_and_commas_in_one_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x;y\n1,5;2.25\n2,5;3.25\n")
-    with pytest.raises(DataError, match=r"'x'.* decimal comma, such as 1,5, and column 'y'"):
+    with pytest.raises(DataError, match=r"'x'.* decimal comma.* 'y'"):
         open_source(str(tmp_path / "a.csv")).read()
     frame = _agree(tmp_path / "a.csv", ReadOptions(decimal=","))
     assert frame["x"].to_list() == [1.5, 2.5]
@@ -219,7 +219,7 @@ def test_columns_with_the_same_odd_cell_are_mentioned_together(tmp_path: Path) -
 )
 def test_a_quote_that_swallows_rows_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(DataError, match="a double quote is opened and not closed"):
+    with pytest.raises(DataError, match=r"double quote .* not closed"):
         open_source(str(tmp_path / "a.csv")).read()
 
 

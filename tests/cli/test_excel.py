@@ -103,7 +103,7 @@ def test_sheets_are_chosen_by_name_or_number(tmp_path: Path) -> None:
         assert _read(path, sheet=sheet).columns == ["y"]
     with pytest.raises(DataError, match="'1' has a header but no rows"):  # a name goes first
         _read(path, sheet="1")
-    with pytest.raises(DataError, match=r"no sheet 'third'.*'first', 'second', '1'"):
+    with pytest.raises(DataError, match=r"'third'.*'first', 'second'"):
         _read(path, sheet="third")
     (tmp_path / "a.csv").write_text("x\n1\n")
     with pytest.raises(DataError, match="--sheet is for Excel files"):
@@ -157,7 +157,7 @@ def test_a_cell_far_away_takes_no_memory(tmp_path: Path) -> None:
     """Readers that make a full rectangle of it would ask for 17 thousand million cells."""
     path = _workbook(tmp_path / "a.xlsx", data=[["x"], [1], [2]])
     far = _changed(path, SHEET, lambda xml: xml.replace(b'r="A3"', b'r="XFD3"'))
-    with pytest.raises(DataError, match="to the right of its last named column"):
+    with pytest.raises(DataError, match="last named column"):
         _read(far)
     below = _changed(path, SHEET, lambda xml: xml.replace(b'row r="3"', b'row r="1048576"'))
     assert _read(below)["x"].to_list() == [1, 2]
@@ -176,7 +176,7 @@ def test_declared_dimensions_are_not_believed(tmp_path: Path) -> None:
 def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path = _workbook(tmp_path / "a.xlsx", data=[["x"], ["a"], ["b"]])
     bomb = _changed(path, "xl/styles.xml", lambda xml: xml + b" " * (1 << 27))
-    with pytest.raises(DataError, match=r"would take at least .* as an Excel workbook"):
+    with pytest.raises(DataError, match=r"would take .* Excel"):
         _read(bomb, max_memory=1 << 28)
     rows = [["x", "y"], *([i, "a text of some length"] for i in range(3000))]
     with pytest.raises(DataError, match="would take at least"):

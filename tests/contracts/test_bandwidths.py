@@ -133,7 +133,7 @@ def test_what_cannot_be_chosen_is_refused_by_name(name: str) -> None:
     for wrong in ([], [1.0, -1.0], [1.0, np.nan], [[1.0], [2.0]], "widest", ["median"]):
         with pytest.raises(ValueError, match=f"bandwidth .*of {name}"):
             resolve(KINDS[name](wrong), x, y)
-    with pytest.raises(ValueError, match=f"bandwidth=several numbers of {name} needs a target"):
+    with pytest.raises(ValueError, match=f"bandwidth=.* of {name} .*target"):
         resolve(KINDS[name]([1.0, 2.0]), x)
     with pytest.raises(ValueError, match="needs a target"):
         KernelMap(kernel=KINDS[name]([1.0, 2.0])).fit(x)

@@ -52,7 +52,7 @@ def test_groups_are_kept_as_a_whole(name: str, count: int | float | str | None) 
     assert len(kept) == selector.n_features_ == selector.transform(X).shape[1]
     sizes = np.cumsum([len(of(label)) for label in in_order])
     # "auto" and numbers stand for themselves, which the type of the dictionary does not say
-    limit = {0.5: len(LABELS) // 2, None: len(LABELS) // 2}.get(count, count)  # type: ignore[arg-type]
+    limit = {0.5: len(LABELS) // 2, None: len(LABELS) // 2}.get(count, count)
     if limit == "auto":
         limit = selector.n_significant_
         assert limit in sizes

@@ -317,17 +317,17 @@ def test_labels_of_groups_are_not_confused() -> None:
     x, y = PLAIN[:, 0], PLAIN[:, 1]
     with pytest.raises(ValueError, match="groups is a masked array"):
         depmax.hsic_test(x, y, groups=GROUPS["masked"])
-    with pytest.raises(ValueError, match="groups has no label in 20 of 40 rows"):
+    with pytest.raises(ValueError, match=r"groups .* 20 of 40 rows"):
         depmax.hsic_test(x, y, groups=pd.array([1, None] * (N // 2), dtype="Int64"))
-    with pytest.raises(ValueError, match="2 groups of rows can be exchanged in 2 ways"):
+    with pytest.raises(ValueError, match=r"2 groups .* 2 ways"):
         depmax.hsic_test(x, y, groups=GROUPS["1 and '1'"])
 
 
 @pytest.mark.parametrize("scale", [1e-80, 1e-160, 1e-310])
 def test_numbers_whose_products_vanish_are_refused(scale: float) -> None:
-    with pytest.raises(ValueError, match=r"largest number that X holds is .* Multiply"):
+    with pytest.raises(ValueError, match=r"largest .* X holds .*Multiply"):
         depmax.hsic(PLAIN * scale, NUMBERS)
-    with pytest.raises(ValueError, match=r"largest number that y holds is .* Multiply"):
+    with pytest.raises(ValueError, match=r"largest .* y holds .*Multiply"):
         depmax.hsic(PLAIN, NUMBERS * scale)
     fitted = depmax.HSCA(1).fit(PLAIN, NUMBERS)
     assert np.isfinite(fitted.transform(PLAIN * scale)).all()  # rows near zero are rows

@@ -24,7 +24,7 @@ y = np.digitize(X[:, 3] + 0.3 * rng.normal(size=60), [-1.0, 1.0])
 @pytest.mark.filterwarnings("ignore:.*falls into .* parts:UserWarning")
 @parametrize_with_checks([cls() for cls in FOUND.values()])
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
+    check(estimator)
 
 
 @pytest.mark.parametrize("name", sorted(FOUND))

@@ -30,6 +30,7 @@ def _scaled(factor: float) -> np.ndarray:
     return X * np.array([1.0, factor, 1.0, 1.0])
 
 
+# columns are on different scales on purpose
 @pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("estimator", [*SELECTORS, *EXTRACTORS], ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("factor", TINY)
@@ -38,6 +39,7 @@ def test_tiny_columns_are_columns(estimator: Any, factor: float) -> None:
     assert np.isfinite(fitted.transform(_scaled(factor))).all()
 
 
+# sums that overflow warn before the table is refused
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("estimator", [*SELECTORS, *EXTRACTORS], ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("factor", HUGE)

@@ -1,4 +1,7 @@
-"""Faults of the world around: full disks, two writers, kills, threads, forks, many repetitions."""
+"""Faults of the world around: full disks, two writers, kills, threads, forks, many repetitions.
+
+Private modules: faults are put into the functions that write files for all packages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Many rows: no more memory than the limit allows, or a refusal at once that names what to use."""
+"""Many rows: no more memory than the limit allows, or a refusal at once that names what to use.
+
+Private modules: limits are lowered, so that small tables pass them, and the class of their error is
+checked.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ import numpy as np
 import pytest
 
 from depmax import dependence, extraction, maps, selection
-from depmax._limits import VARIABLE, TooManyRowsError
+from depmax._resources import VARIABLE, TooManyRowsError
 from depmax.dependence._nulls import permutation
 from depmax.extraction import (
     SMA,
@@ -192,8 +196,8 @@ def test_what_takes_long_says_so_before_it_starts(
     monkeypatch.setenv(VARIABLE, "4GB")
     call, instead = SLOW[name]
     call()  # of few rows, without a word
-    monkeypatch.setattr("depmax._limits.LONG", 0.0)
-    with pytest.warns(UserWarning, match=f"takes about 1 minute on one core.*{instead}"):
+    monkeypatch.setattr("depmax._resources.LONG", 0.0)
+    with pytest.warns(UserWarning, match=f"about 1 minute.*{instead}"):
         call()
 
 
@@ -205,5 +209,5 @@ def test_classes_that_would_fill_the_memory_are_refused(monkeypatch: pytest.Monk
         lambda: selection.BAHSIC(1).fit(X, labels),
         lambda: selection.DependenceFilter(1).fit(X, labels),
     ):
-        with pytest.raises(TooManyRowsError, match=r"1,500 classes in 3,000 rows .* Merge rare"):
+        with pytest.raises(TooManyRowsError, match=r"1,500 classes .*Merge rare"):
             call()

@@ -24,7 +24,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 @parametrize_with_checks([cls() for cls in MAPS.values()])
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
+    check(estimator)
 
 
 @pytest.mark.parametrize("name", sorted(MAPS))
@@ -64,7 +64,7 @@ class _Halved(TransformerMixin, BaseEstimator):
 
 def _coarse(name: str, kernel: object) -> FeatureMap:
     extra = {"random_state": 0} if "random_state" in MAPS[name]().get_params() else {}
-    return MAPS[name](4, kernel=kernel, **extra)  # type: ignore[return-value]  # of any map
+    return MAPS[name](4, kernel=kernel, **extra)
 
 
 @pytest.mark.parametrize("steps", ["map", "pipeline", "sum"])
@@ -121,7 +121,7 @@ def test_a_long_search_for_pivots_says_so_before_it_starts(
     name: str, through: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = np.random.default_rng(0).normal(size=(2500, 10))
-    monkeypatch.setattr("depmax._limits.LONG", 0.5)
+    monkeypatch.setattr("depmax._resources.LONG", 0.5)
     monkeypatch.setattr(warnings, "warn", _raised)
     call = {
         "map": lambda: MAPS[name]().fit(rows),
@@ -136,7 +136,7 @@ def test_a_long_search_for_pivots_says_so_before_it_starts(
 @pytest.mark.parametrize("name", ["IncompleteCholesky", "BasisSelection"])
 def test_a_short_search_for_pivots_says_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(0).normal(size=(2500, 1))  # a few pivots span all rows
-    monkeypatch.setattr("depmax._limits.LONG", 2.0)
+    monkeypatch.setattr("depmax._resources.LONG", 2.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MAPS[name]().fit(rows)

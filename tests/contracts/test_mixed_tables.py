@@ -182,7 +182,7 @@ def test_extractors_and_maps_see_the_same_kernel(estimator, kernel, table):
 
 
 def test_random_frequencies_refuse_categories_by_name():
-    with pytest.raises(TypeError, match="cannot map the categorical column 'colour'"):
+    with pytest.raises(TypeError, match="categorical column 'colour'"):
         RandomFourier(4).fit(TABLES["mixed"][0])
 
 
@@ -213,7 +213,7 @@ def test_coordinates_of_categories_hold_unknown_levels_too(kernel):
 
 
 def test_a_kernel_without_distances_is_refused():
-    with pytest.raises(TypeError, match="Mixed needs a kernel of distances"):
+    with pytest.raises(TypeError, match="kernel of distances"):
         Mixed("linear", (0,), (1,)).resolve(np.ones((3, 2)))
 
 
@@ -332,9 +332,9 @@ def test_the_map_that_an_error_advises_takes_the_table():
 
 
 def test_a_transformer_without_a_kernel_is_named():
-    with pytest.raises(TypeError, match="StandardScaler cannot compare the categorical column"):
+    with pytest.raises(TypeError, match=r"StandardScaler .* categorical"):
         hsic(MIXED, Y, kernel=StandardScaler())
-    with pytest.raises(TypeError, match="Polynomial cannot compare the categorical column"):
+    with pytest.raises(TypeError, match=r"Polynomial .* categorical"):
         hsic(MIXED, Y, kernel=Polynomial() + Linear())
 
 

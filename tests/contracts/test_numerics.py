@@ -226,7 +226,7 @@ def test_no_feature_is_made_of_rounding_errors(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("cls", [SIR, PHD, HBFE, HSCA, IterativePCA, KernelLDA])
 def test_all_constant_rows_are_refused(cls: Any) -> None:
-    with pytest.raises(ValueError, match=r"X is constant|All rows of X are equal"):
+    with pytest.raises(ValueError, match=r"X is constant|All rows of X"):
         cls(1).fit(np.ones((20, 3)), np.repeat([0, 1], 10))
 
 
@@ -242,7 +242,7 @@ def test_coordinates_of_a_map_are_not_called_columns() -> None:
     landmarks = NystroemMap(15, kernel="gaussian", random_state=0)
     with pytest.raises(ValueError, match=r"coordinates of its map .* = 15"):
         HBFE(20, kernel=landmarks).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="number of columns, n_features = 50"):
+    with pytest.raises(ValueError, match="n_features = 50"):
         HBFE(51).fit(X, X[:, 0])
 
 

@@ -72,7 +72,7 @@ pytestmark = [
 
 
 def _run(model: Any, rows: Any, dtype: str) -> list[np.ndarray]:
-    graph = depmax.to_onnx(model, dtype=dtype)  # type: ignore[arg-type]  # one of its names
+    graph = depmax.to_onnx(model, dtype=dtype)
     session = runtime.InferenceSession(
         graph.SerializeToString(), providers=["CPUExecutionProvider"]
     )
@@ -275,7 +275,7 @@ def test_every_extractor_that_predicts(name: str, target: str) -> None:
         pytest.skip("no target of this method")
     for dtype, whole in ((dtype, whole) for dtype in PRECISIONS for whole in (False, True)):
         chain = make_pipeline(StandardScaler(), ESTIMATORS[name]()).fit(X, y) if whole else model
-        graph = depmax.to_onnx(chain, dtype=dtype)  # type: ignore[arg-type]  # one of its names
+        graph = depmax.to_onnx(chain, dtype=dtype)
         outputs = dict(
             zip((o.name for o in graph.graph.output), _run(chain, NEW, dtype), strict=True)
         )
@@ -374,7 +374,7 @@ def test_bad_requests() -> None:
     with pytest.raises(NotFittedError):
         depmax.to_onnx(HBFE())
     with pytest.raises(ValueError, match="dtype must be"):
-        depmax.to_onnx(HBFE().fit(X, NUMBERS), dtype="float16")  # type: ignore[arg-type]  # on purpose
+        depmax.to_onnx(HBFE().fit(X, NUMBERS), dtype="float16")
 
 
 def test_nothing_is_written_where_nothing_can_be_converted(tmp_path: Path) -> None:

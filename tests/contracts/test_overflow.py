@@ -139,7 +139,7 @@ def _answer_or_refusal(ask: Callable[[Any], Any], table: np.ndarray) -> tuple[An
 @pytest.mark.parametrize("table", ["float64 too large", "float64 largest"])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_numbers_whose_products_overflow_are_refused_by_column(name: str, table: str) -> None:
-    with pytest.raises(ValueError, match=r"holds .* in column [01]: .*overflow"):
+    with pytest.raises(ValueError, match=r"in column [01]: .*overflow"):
         CASES[name](TABLES[table])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,16 @@ def test_no_test_draws_from_a_generator_that_others_draw_from() -> None:
     """Its data would depend on which tests ran before: ask for the fixture ``rng``."""
     found = [place for module in sorted(TESTS.rglob("*.py")) for place in _shared_draws(module)]
     assert not found, found
+
+
+def test_a_test_that_imports_a_private_module_says_why() -> None:
+    """What is public can be rewritten inside; a test of what is private must be worth its price."""
+    private = re.compile(r"^\s*(from|import) depmax\.(\w+\.)*_[a-z]", re.MULTILINE)
+    texts = {path: path.read_text("utf-8") for path in sorted(TESTS.rglob("*.py"))}
+    silent = [
+        str(path.relative_to(TESTS))
+        for path, text in texts.items()
+        if private.search(text)
+        and "Private modules: " not in (ast.get_docstring(ast.parse(text)) or "")
+    ]
+    assert not silent, f"{silent}: test what is public, or say 'Private modules: why' at the top"

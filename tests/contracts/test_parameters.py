@@ -1,4 +1,7 @@
-"""Every parameter that is a number or a switch is declared; anything else is refused by name."""
+"""Every parameter that is a number or a switch is declared; anything else is refused by name.
+
+Private modules: the declared rules are what is read, so that no parameter is left out.
+"""
 
 from __future__ import annotations
 

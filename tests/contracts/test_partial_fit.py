@@ -135,7 +135,7 @@ def test_a_refused_batch_leaves_those_before_it() -> None:
     rows = np.array([[1.0, 2.0], [2.0, 0.0], [-1.0, 1.0], [-3.0, 1.5]])
     y = np.array([0, 0, 1, 1])
     model = depmax.HSCA(1).partial_fit(rows, y)
-    with pytest.raises(ValueError, match="No direction depends on the target"):
+    with pytest.raises(ValueError, match=r"No direction .* target"):
         model.partial_fit(rows, 1 - y)
     model.partial_fit(rows + 1.0, y)
     whole = depmax.HSCA(1).fit(np.vstack([rows, rows + 1.0]), np.tile(y, 2))
@@ -144,7 +144,7 @@ def test_a_refused_batch_leaves_those_before_it() -> None:
 
 def test_classes_of_later_batches() -> None:
     y = np.sort(TARGETS["many"])
-    with pytest.raises(ValueError, match="has the class 3, which the first batch did not have"):
+    with pytest.raises(ValueError, match=r"class 3, .* first batch"):
         depmax.HBFE(1).partial_fit(X[:150], y[:150]).partial_fit(X[150:], y[150:])
     model = depmax.HBFE(1).partial_fit(X[:3], y[:3], classes=[0, 1, 2, 3])
     with pytest.raises(NotFittedError):

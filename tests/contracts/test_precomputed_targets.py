@@ -1,4 +1,7 @@
-"""A kernel matrix of the target gives what its kernel gives: every selector, extractor, measure."""
+"""A kernel matrix of the target gives what its kernel gives: every selector, extractor, measure.
+
+Private modules: the limit of rows is lowered so that a small table passes it.
+"""
 
 from __future__ import annotations
 

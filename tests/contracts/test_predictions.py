@@ -177,7 +177,7 @@ def test_scikit_learn_is_told_what_it_is(name: str) -> None:
     [cls(loss="logistic") for cls in FOUND.values() if "loss" in inspect.signature(cls).parameters]
 )
 def test_scikit_learn_checks_of_classifiers(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
+    check(estimator)
 
 
 # --- probabilities --------------------------------------------------------------------------------

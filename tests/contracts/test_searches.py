@@ -2,6 +2,8 @@
 
 The searches are replayed with whole kernel matrices: each value on the path is the HSIC of the
 columns at that point, and each column that leaves or joins is a best one.
+
+Private modules: what is kept between rounds is switched off to compare both ways.
 """
 
 from __future__ import annotations

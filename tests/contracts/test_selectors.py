@@ -36,7 +36,7 @@ y = (X[:, 3] > 0).astype(int)
     [*(cls() for cls in FOUND.values()), depmax.DependenceFilter(score_func="pearson")]
 )
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
+    check(estimator)
 
 
 @pytest.mark.parametrize("name", sorted(FOUND))
@@ -66,7 +66,7 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     assert drawn == np.random.RandomState(7).random_sample()
 
 
-DECIDING = sorted(name for name, cls in FOUND.items() if cls._decides_how_many)  # type: ignore[attr-defined]  # a class of the package's base
+DECIDING = sorted(name for name, cls in FOUND.items() if cls._decides_how_many)
 TARGETS = {
     "numbers": lambda latent: latent,
     "two classes": lambda latent: np.where(latent > 0, "in", "out"),
@@ -121,7 +121,7 @@ def test_auto_finds_what_is_there(name: str, target: str) -> None:
     assert selector.support_[2]
 
 
-GROUPED = sorted(name for name, cls in FOUND.items() if "groups" in signature(cls.fit).parameters)  # type: ignore[attr-defined]  # a class of the package's base
+GROUPED = sorted(name for name, cls in FOUND.items() if "groups" in signature(cls.fit).parameters)
 PATIENTS = np.repeat(np.arange(30), 4)
 
 

@@ -1,4 +1,7 @@
-"""Scores, searches and tests of tables that are read a chunk at a time."""
+"""Scores, searches and tests of tables that are read a chunk at a time.
+
+Private modules: the levels to which values are rounded are read, and the limit of rows is lowered.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +185,7 @@ def test_filters(score: str, target: str) -> None:
     y = TABLE[TARGETS[target]]
     model = DependenceFilter(2, score_func=score)
     if SCORES[score].pairs:
-        with pytest.raises(TypeError, match=rf"score_func='{score}' needs all rows in memory"):
+        with pytest.raises(TypeError, match=rf"score_func='{score}'.* in memory"):
             model.fit(scan(X, y))
         return
     try:
@@ -213,14 +216,14 @@ def test_filters_of_every_source(score: str, source: str, tmp_path: Path) -> Non
 
 def test_a_constant_target_is_refused() -> None:
     y = np.full((ROWS, 2), 2.5)
-    with pytest.raises(ValueError, match="nothing can depend on a constant"):
+    with pytest.raises(ValueError, match="depend on a constant"):
         DependenceFilter(2).fit(scan(COUNTED, y))
 
 
 def test_functions_need_rows_in_memory() -> None:
     from sklearn.feature_selection import f_regression
 
-    with pytest.raises(TypeError, match=r"score_func='f_regression' needs all rows in memory"):
+    with pytest.raises(TypeError, match="score_func='f_regression'"):
         DependenceFilter(2, score_func=f_regression).fit(scan(COUNTED, TABLE["numbers"]))
 
 
@@ -278,7 +281,7 @@ def test_searches_take_all_rows_of_a_small_table(name: str) -> None:
 def test_all_rows_are_too_many_for_a_search() -> None:
     with pytest.raises(TypeError, match="subsample=20_000"):
         depmax.KernelRidgeElimination(2, subsample=None).fit(scan(COUNTED, TABLE["two"]))
-    with pytest.raises(TypeError, match="groups= needs all rows in memory"):
+    with pytest.raises(TypeError, match="groups= needs all rows"):
         depmax.BAHSIC(2).fit(scan(COUNTED, TABLE["two"]), groups=np.arange(ROWS))
 
 
@@ -337,9 +340,9 @@ def test_a_test_with_an_exact_kernel_says_what_to_use() -> None:
     with pytest.raises(TypeError, match="NystroemMap"):
         hsic_test(scan(TABLE[NAMES[:5]], TABLE["two"]), method="gamma")
     for option in ("groups", "given"):
-        with pytest.raises(TypeError, match=f"{option}= needs all rows in memory"):
+        with pytest.raises(TypeError, match=f"{option}=.* in memory"):
             hsic_test(scan(COUNTED, TABLE["two"]), **{option: np.arange(ROWS)})
-        with pytest.raises(TypeError, match=f"{option}= needs all rows in memory"):
+        with pytest.raises(TypeError, match=f"{option}=.* in memory"):
             screen(scan(COUNTED, TABLE["two"]), **{option: np.arange(ROWS)})
 
 

@@ -389,7 +389,7 @@ def test_measures_stream_or_refuse(name: str, kind: str) -> None:
     if name in ("screen", "hsic_test") and kind == "dask":
         MEASURES[name](*arguments)
         return
-    with pytest.raises(TypeError, match=r"in memory|all pairs|own target|Dask|scan"):
+    with pytest.raises(TypeError, match=r"memory|pairs|target|Dask|scan"):
         MEASURES[name](*arguments)
 
 
@@ -493,7 +493,7 @@ def test_rows_that_were_persisted_are_the_same_every_time() -> None:
     zeros = da.zeros((ROWS, 5), chunks=(400, 5))
     X = zeros.map_blocks(_drawn, dtype=float, meta=np.empty((0, 0))).persist()
     depmax.PHD(1).fit(X, X[:, 0])
-    with pytest.raises(RuntimeError, match=r"of X has other rows.*persist\(\)"):
+    with pytest.raises(RuntimeError, match=r"other rows.*persist\(\)"):
         depmax.PHD(1).fit(zeros.map_blocks(_drawn, dtype=float, meta=np.empty((0, 0))), X[:, 0])
 
 

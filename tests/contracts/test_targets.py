@@ -168,14 +168,14 @@ def test_many_declared_classes_are_classes() -> None:
 
 def test_a_scanned_target_is_as_strict() -> None:
     frame = pl.DataFrame(X).with_columns(y=pl.Series(IDENTIFIERS))
-    with pytest.raises(TypeError, match=r"y has another label in every row.*Spectrum"):
+    with pytest.raises(TypeError, match=r"another label .*Spectrum"):
         depmax.HSCA(1).fit(depmax.scan(frame, target="y"))
 
 
 def test_structured_inputs_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="X is a structured array with the fields 'event', 'time'"):
+    with pytest.raises(TypeError, match=r"X is .*'event', 'time'"):
         depmax.hsic(SURVIVAL, X[:, 0])
-    with pytest.raises(TypeError, match="X is a structured array with the fields 'event', 'time'"):
+    with pytest.raises(TypeError, match=r"X is .*'event', 'time'"):
         depmax.BAHSIC(1).fit(SURVIVAL, X[:, 0])
 
 
@@ -209,7 +209,7 @@ def test_constant_inputs_are_refused_as_constant_targets_are(name: str, table: s
     ids=["pandas", "polars"],
 )
 def test_a_time_and_an_event_are_two_outputs(frame: Any) -> None:
-    with pytest.warns(UserWarning, match="two outputs, 'event' and 'time'.*censoring"):
+    with pytest.warns(UserWarning, match=r"'event' and 'time'.*censoring"):
         depmax.screen(X, frame)
 
 
@@ -226,7 +226,7 @@ GRADES = [LEVELS[place] for place in np.digitize(X[:, 0], [-0.5, 0.5])]
     ids=["pandas", "polars"],
 )
 def test_the_order_of_categories_is_not_used_and_said_so(make: Any) -> None:
-    with pytest.warns(UserWarning, match="order .low < middle < high. is ignored") as caught:
+    with pytest.warns(UserWarning, match=r"order .low < middle < high.") as caught:
         value = depmax.hsic(X, make(LEVELS, GRADES))
     assert len(caught) == 1
     assert value == depmax.hsic(X, GRADES)
@@ -318,9 +318,7 @@ def test_a_kernel_is_used_or_refused(score: str, parameter: str) -> None:
     if is_used:
         assert not np.allclose(other.fit(X, y).scores_, before.scores_)
     else:
-        with pytest.raises(
-            ValueError, match=f"{parameter}=.* has no effect on score_func='{score}'"
-        ):
+        with pytest.raises(ValueError, match=f"{parameter}=.* no effect .*'{score}'"):
             other.fit(X, y)
 
 

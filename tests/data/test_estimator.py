@@ -66,7 +66,7 @@ class TestFit:
     def test_sparse_rows_are_read_only_where_they_are_accepted(self) -> None:
         model = Copy(accept_sparse=True).fit(sparse.coo_matrix(X))
         assert model.rows_.format == "csr"
-        with pytest.raises(TypeError, match=r"Copy needs dense rows.*X\.toarray\(\)"):
+        with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
             Copy().fit(sparse.csr_matrix(X))
 
     @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ class TestNewRows:
             Copy().transform(X)
 
     def test_the_number_of_columns_must_agree(self) -> None:
-        with pytest.raises(ValueError, match="X has 1 features, but Copy is expecting 2"):
+        with pytest.raises(ValueError, match=r"X has 1 .*Copy .* 2"):
             Copy().fit(X).transform(X[:, :1])
 
     @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
@@ -109,7 +109,7 @@ class TestNewRows:
 
     def test_an_array_after_a_frame_of_numbers_is_warned_about(self) -> None:
         model = Copy().fit(pd.DataFrame({"a": [1.0], "b": [2.0]}))
-        with pytest.warns(UserWarning, match="does not have valid feature names"):
+        with pytest.warns(UserWarning, match="valid feature names"):
             assert_array_equal(model.transform(X), X)
 
     def test_levels_are_those_of_fit_in_either_library(self) -> None:
@@ -123,15 +123,15 @@ class TestNewRows:
     def test_an_array_after_categories_is_refused(self) -> None:
         """Its numbers would be taken for positions among levels."""
         model = Copy().fit(pd.DataFrame({"c": pd.Categorical(["u", "v"])}))
-        with pytest.raises(TypeError, match="Copy was fitted on a data frame with categorical"):
+        with pytest.raises(TypeError, match=r"Copy was fitted .*categorical"):
             model.transform(np.array([[0.0]]))
 
     def test_columns_of_another_type_or_order_are_refused(self) -> None:
         frame = pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["u", "v"])})
         model = Copy().fit(frame)
-        with pytest.raises(TypeError, match="Column 'c' of X is numeric, but column 1 was categor"):
+        with pytest.raises(TypeError, match="Column 'c' of X is numeric"):
             model.transform(frame.assign(c=[0.0, 1.0]))
-        with pytest.raises(TypeError, match="pass the same columns in the same order"):
+        with pytest.raises(TypeError, match="same columns in the same order"):
             model.transform(frame[["c", "a"]])
 
     def test_reading_new_rows_changes_nothing(self) -> None:
@@ -161,5 +161,5 @@ class TestObjects:
         assert model.rows_.shape == (2, 2)
 
     def test_no_objects_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"X is empty: found 0 sample\(s\)"):
+        with pytest.raises(ValueError, match="X is empty"):
             Copy(vector_input=False).fit([])

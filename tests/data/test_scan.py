@@ -122,7 +122,7 @@ class TestRefusals:
             scan(folder / "nowhere.parquet")
         table = scan(folder, target="y")
         (folder / "part-1.parquet").unlink()
-        with pytest.raises(FileNotFoundError, match=r"part-1\.parquet has been removed"):
+        with pytest.raises(FileNotFoundError, match=r"part-1\.parquet .*removed"):
             depmax.HBFE(1).fit(table)
 
     def test_a_damaged_file_is_named(self, folder: Path) -> None:
@@ -163,12 +163,12 @@ class TestRefusals:
     def test_a_column_of_another_type_is_named(self, folder: Path, frame: pd.DataFrame) -> None:
         other = frame.iloc[:100].assign(b="text")
         other.to_parquet(folder / "part-1.parquet")
-        with pytest.raises(TypeError, match=r"Column 'b' holds double values in .*part-1"):
+        with pytest.raises(TypeError, match=r"'b' holds double .*part-1"):
             scan(folder, target="y")
 
     def test_a_column_that_a_file_lacks_is_named(self, folder: Path, frame: pd.DataFrame) -> None:
         frame.iloc[:100].drop(columns="b").to_parquet(folder / "part-1.parquet")
-        with pytest.raises(ValueError, match=r"part-1\.parquet lacks the column 'b'"):
+        with pytest.raises(ValueError, match=r"part-1\.parquet .*'b'"):
             scan(folder, target="y")
 
     def test_an_unknown_target_is_named(self, folder: Path) -> None:
@@ -192,7 +192,7 @@ class TestRefusals:
 
     def test_a_target_with_gaps(self, frame: pd.DataFrame) -> None:
         frame.loc[5:9, "y"] = np.nan
-        with pytest.raises(ValueError, match=r"y is missing .* in 5 of 300 rows"):
+        with pytest.raises(ValueError, match=r"y is missing .* 5 of 300"):
             depmax.KernelPLS(1).fit(scan(frame, target="y"))
 
     def test_lengths_that_differ(self) -> None:
@@ -318,9 +318,9 @@ def test_iterators_that_end_or_do_not_fit() -> None:
         with pytest.raises(TypeError, match="can be read only once"):
             scan(chunks)
     frames = [_frame(5)]
-    with pytest.raises(ValueError, match="A chunk has no column named 'z': its columns are a, b"):
+    with pytest.raises(ValueError, match=r"no column named 'z'.* a, b"):
         scan(frames, target="z")
-    with pytest.raises(ValueError, match="inconsistent numbers of samples: 5 rows against 4"):
+    with pytest.raises(ValueError, match="5 rows against 4"):
         scan(lambda: iter([(X, y[:4])]))
 
 
@@ -380,5 +380,5 @@ def test_a_damaged_file_of_a_dask_table_is_named_by_a_scan(folder: Path) -> None
     content = bytearray(path.read_bytes())
     content[4:3000] = b"\xff" * 2996
     path.write_bytes(bytes(content))
-    with pytest.raises(ValueError, match=r"partition .* cannot be read: .* depmax\.scan of their"):
+    with pytest.raises(ValueError, match=r"cannot be read.*depmax\.scan"):
         depmax.HBFE(1).fit(scan(dd.read_parquet(folder), target="y"))

@@ -1,4 +1,8 @@
-"""Where rows come from: the same rows of arrays, memory maps, sparse matrices and lists."""
+"""Where rows come from: the same rows of arrays, memory maps, sparse matrices and lists.
+
+Private modules: how many rows a chunk has when nobody says so is a rule of numbers, not of one
+table.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from depmax import HBFE, scan
-from depmax._threads import CHUNK_BYTES, chunk_rows, slices
+from depmax._resources import CHUNK_BYTES, chunk_rows
 
 X = np.arange(24.0).reshape(8, 3)
 X[3] = [5.0, -1.0, 2.0]
@@ -45,7 +49,7 @@ class TestEverySource:
     @pytest.mark.parametrize("size", [1, 3, 8, 100])
     def test_chunks_cover_the_rows_once(self, source: Any, size: int) -> None:
         chunks = [dense(chunk) for chunk in scan(source, rows_per_chunk=size).chunks()]
-        assert [len(chunk) for chunk in chunks] == [len(X[part]) for part in slices(8, size)]
+        assert [len(chunk) for chunk in chunks] == [min(size, 8 - at) for at in range(0, 8, size)]
         assert_array_equal(np.concatenate(chunks), X)
 
     def test_a_fit_in_chunks_is_that_in_memory(self, source: Any) -> None:
@@ -74,13 +78,6 @@ class TestMemory:
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], (1.0, 2.0, 3.0), np.array([1.0, 2.0, 3.0])])
 def test_one_dimension_is_one_column(values: Any) -> None:
     assert scan(values).compute().shape == (3, 1)
-
-
-@given(n_rows=st.integers(0, 200), size=st.integers(1, 50))
-def test_slices_cover_all_rows_in_order_without_overlap(n_rows: int, size: int) -> None:
-    parts = list(slices(n_rows, size))
-    assert [row for part in parts for row in range(n_rows)[part]] == list(range(n_rows))
-    assert all(0 < part.stop - part.start <= size for part in parts)
 
 
 @given(n_columns=st.integers(0, 10**7))

@@ -127,15 +127,13 @@ class TestFrames:
     ) -> None:
         nominal, numeric = frame({"c": ["a", "b"]}, ("c",)), frame({"c": [0.0, 1.0]})
         fitted, new = (nominal, numeric) if was_categorical else (numeric, nominal)
-        with pytest.raises(TypeError, match=r"Column 'c' of X is .*, but column 0 was .* when"):
+        with pytest.raises(TypeError, match=r"'c' of X is .*column 0 was"):
             read_table(new, categories=read_table(fitted).categories)
 
     def test_many_unseen_levels_are_counted_and_some_are_named(self, frame: Any) -> None:
         fitted = read_table(frame({"colour": ["red", "blue"]}, ("colour",)))
         new = frame({"colour": ["a", "b", "c", "d", "e", "d"]}, ("colour",))
-        with pytest.warns(
-            UnseenCategoryWarning, match="in 6 of 6 rows: 'd', .* and 2 more"
-        ) as all_:
+        with pytest.warns(UnseenCategoryWarning, match=r"'d', .* and 2 more") as all_:
             read_table(new, categories=fitted.categories)
         assert len(all_) == 1
         assert all_[0].filename == __file__
@@ -181,16 +179,12 @@ class TestFrames:
         if isinstance(X, pd.DataFrame) and value is DAY:  # pandas keeps plain dates as objects
             X["day"] = pd.to_datetime(X["day"])
         kind = "durations" if isinstance(value, datetime.timedelta) else "dates"
-        with pytest.raises(
-            TypeError, match=f"Column 'day' of X holds {kind}: turn it into meaningful numbers"
-        ):
+        with pytest.raises(TypeError, match=f"Column 'day' of X holds {kind}: turn"):
             read_table(X)
 
     def test_missing_categories_are_refused_by_name(self, frame: Any) -> None:
         X = frame({"size": [1.0, 2.0], "mark": ["red", None]}, ("mark",))
-        with pytest.raises(
-            ValueError, match=r"Column 'mark' of X has missing values \(1 of 2 rows\)"
-        ):
+        with pytest.raises(ValueError, match=r"'mark' of X .*1 of 2 rows"):
             read_table(X)
 
     @pytest.mark.parametrize(
@@ -256,12 +250,12 @@ class TestPandas:
         assert_array_equal(table.values, [[1.0, 1.0], [2.0, 0.0]])
         with pytest.raises(ValueError, match="NaN in column 'a'"):
             read_table(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}))
-        with pytest.raises(ValueError, match="Column 'b' of X has missing values"):
+        with pytest.raises(ValueError, match=r"Column 'b' of X .* missing"):
             read_table(pd.DataFrame({"b": pd.array([True, None], dtype="boolean")}))
 
     def test_objects_are_refused_by_name(self) -> None:
         X = pd.DataFrame({"a": pd.Series([1, "b"], dtype=object)})
-        with pytest.raises(TypeError, match="Column 'a' of X holds Object values, neither numbers"):
+        with pytest.raises(TypeError, match=r"Column 'a' of X .*Object"):
             read_table(X)
 
     def test_categories_that_are_numbers(self) -> None:
@@ -276,12 +270,12 @@ class TestPolars:
         assert read_table(X).categories == {0: ("u", "v")}
 
     def test_missing_booleans_are_refused_by_name(self) -> None:
-        with pytest.raises(ValueError, match="Column 'b' of X has missing values"):
+        with pytest.raises(ValueError, match=r"Column 'b' of X .* missing"):
             read_table(pl.DataFrame({"b": [True, None]}))
 
     def test_objects_and_lists_are_refused_by_name(self) -> None:
         for values in ([{1}, {2}], [[1.0], [2.0]]):
-            with pytest.raises(TypeError, match=r"Column 'o' of X holds .*, neither numbers"):
+            with pytest.raises(TypeError, match="Column 'o' of X holds"):
                 read_table(pl.DataFrame({"o": pl.Series(values)}))
 
 
@@ -297,7 +291,7 @@ class TestRefusals:
         ],
     )
     def test_text(self, X: Any) -> None:
-        with pytest.raises(TypeError, match="X holds text where numbers are needed: pass a data"):
+        with pytest.raises(TypeError, match=r"text .* pass a data"):
             read_table(X)
 
     def test_dates_and_complex_numbers(self) -> None:
@@ -313,14 +307,14 @@ class TestRefusals:
 
     @pytest.mark.parametrize("make", [np.array, sparse.csr_matrix], ids=repr)
     def test_numbers_that_are_not_finite_are_placed(self, make: Any) -> None:
-        with pytest.raises(ValueError, match=r"NaN in column 1 \(1 of 2 rows\)"):
+        with pytest.raises(ValueError, match=r"NaN in column 1 .*1 of 2"):
             read_table(make([[1.0, np.nan], [1.0, 2.0]]))
-        with pytest.raises(ValueError, match=r"infinity in column 0 \(1 of 2 rows\)"):
+        with pytest.raises(ValueError, match=r"infinity in column 0 .*1 of 2"):
             read_table(make([[np.inf, 0.0], [1.0, 2.0]]))
 
     @pytest.mark.parametrize("make", [np.array, sparse.csr_matrix], ids=repr)
     def test_numbers_whose_products_overflow_are_placed(self, make: Any) -> None:
-        with pytest.raises(ValueError, match=r"X holds 1e\+200 in column 1: .* impute or drop it"):
+        with pytest.raises(ValueError, match=r"1e\+200 in column 1.*impute"):
             read_table(make([[1.0, 1e200], [1.0, 2.0]]))
         with pytest.raises(ValueError, match=r"X holds 1e\+308 in column 0"):
             read_table(make([[-1e308, 0.0], [1.0, 2.0]]))
@@ -332,7 +326,7 @@ class TestRefusals:
     def test_masked_values(self) -> None:
         masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
         for read in (read_table, read_objects):
-            with pytest.raises(ValueError, match=r"X is a masked array .*X\.filled\(np\.nan\)"):
+            with pytest.raises(ValueError, match=r"X\.filled\(np\.nan\)"):
                 read(masked)
         with pytest.raises(ValueError, match=r"y is a masked array"):
             read_target(masked[0])
@@ -342,12 +336,12 @@ class TestRefusals:
     def test_dask_by_name(self, module: str) -> None:
         fake = type("Collection", (), {"__module__": module})()
         for read in (read_table, read_objects):
-            with pytest.raises(TypeError, match=r"X is a Dask collection.*pass X\.compute\(\)"):
+            with pytest.raises(TypeError, match=r"Dask .*X\.compute\(\)"):
                 read(fake)
 
     def test_lazy_frames_by_name(self) -> None:
         for read in (read_table, read_objects):
-            with pytest.raises(TypeError, match=r"X is a lazy frame: pass X\.collect\(\)"):
+            with pytest.raises(TypeError, match=r"X\.collect\(\)"):
                 read(pl.LazyFrame({"a": [1.0]}))
 
     @pytest.mark.parametrize("names", [["a", "b", "a", "b", "c"], [1, "b", 1, "b", 2]])
@@ -395,7 +389,7 @@ class TestObjects:
 
     @pytest.mark.parametrize("X", ["acgt", 3])
     def test_a_single_object_is_refused(self, X: Any) -> None:
-        with pytest.raises(TypeError, match="X must be a sequence of objects, one per sample"):
+        with pytest.raises(TypeError, match="X must be a sequence"):
             read_objects(X)
 
     def test_arrays_are_no_frames(self) -> None:

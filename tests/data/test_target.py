@@ -149,11 +149,11 @@ class TestSeveralColumns:
 
     def test_text_is_refused_with_the_remedy(self) -> None:
         for y in ([["a", "b"], ["c", "d"]], pd.DataFrame({"a": ["u", "v"], "b": [1, 2]})):
-            with pytest.raises(TypeError, match="several columns must be numeric: encode"):
+            with pytest.raises(TypeError, match="must be numeric: encode"):
                 read_target(y)
 
     def test_a_kernel_of_labels_needs_one_column(self) -> None:
-        with pytest.raises(ValueError, match="one label per row, but y has 2 columns"):
+        with pytest.raises(ValueError, match="y has 2 columns"):
             _ = read_target([[0, 1], [1, 0]]).labels
 
 
@@ -322,14 +322,14 @@ class TestMinusOne:
         assert read_semi(["-1", "0", "1"]).n_unlabeled == 0
 
     def test_other_marks_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="unlabeled must be 'auto' or None, got -1"):
+        with pytest.raises(ValueError, match="unlabeled must be 'auto'"):
             marks_unlabeled(-1, 0.5)
 
 
 class TestRefusals:
     @pytest.mark.parametrize("y", [[], np.empty((0, 3)), pd.Series([], dtype=float)])
     def test_no_rows(self, y: Any) -> None:
-        with pytest.raises(ValueError, match=r"y is empty: found 0 sample\(s\)"):
+        with pytest.raises(ValueError, match="y is empty"):
             read_target(y)
 
     def test_none(self) -> None:
@@ -338,7 +338,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("y", [3.0, np.zeros((2, 2, 2))])
     def test_other_dimensions(self, y: Any) -> None:
-        with pytest.raises(ValueError, match="y must have one or two dimensions"):
+        with pytest.raises(ValueError, match="y must have one or two"):
             read_target(y)
 
     @pytest.mark.parametrize(
@@ -352,9 +352,7 @@ class TestRefusals:
         ids=["numpy", "pandas", "polars", "frame"],
     )
     def test_dates(self, y: Any) -> None:
-        with pytest.raises(
-            TypeError, match="y holds dates or durations: turn them into meaningful"
-        ):
+        with pytest.raises(TypeError, match="dates or durations: turn"):
             read_target(y)
 
     def test_complex_numbers(self) -> None:
@@ -365,7 +363,7 @@ class TestRefusals:
         fake = type("Series", (), {"__module__": "dask.dataframe.core"})()
         with pytest.raises(TypeError, match="y is a Dask collection"):
             read_target(fake)
-        with pytest.raises(TypeError, match=r"y is a lazy frame: pass y.collect\(\)"):
+        with pytest.raises(TypeError, match=r"y.collect\(\)"):
             read_target(pl.LazyFrame({"y": [1.0]}))
 
 
@@ -393,5 +391,5 @@ def test_values_far_from_each_other_are_counted_too(values: Any) -> None:
 
 
 def test_a_target_without_columns() -> None:
-    with pytest.raises(ValueError, match=r"y has no columns: its shape is \(5, 0\)"):
+    with pytest.raises(ValueError, match=r"y has no columns.*\(5, 0\)"):
         read_target(np.zeros((5, 0)))

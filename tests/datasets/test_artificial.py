@@ -117,7 +117,7 @@ def test_problem_is_frozen_and_shows_itself() -> None:
     problem = make_mixed(20, 10, random_state=0)
     assert repr(problem) == "Problem(mixed: 20 rows, 10 features, 7 relevant)"
     with pytest.raises(dataclasses.FrozenInstanceError):
-        problem.y = problem.y  # type: ignore[misc]  # frozen: refused, which is the test
+        problem.y = problem.y
 
 
 @pytest.mark.parametrize("make", [*PAPER, make_mixed])

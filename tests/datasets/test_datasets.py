@@ -130,7 +130,7 @@ def test_unknown_name_suggests_the_nearest():
 
 
 def test_unknown_name_far_from_all_lists_all():
-    with pytest.raises(ValueError, match=r"abalone or adult_sample or .* or wine"):
+    with pytest.raises(ValueError, match="abalone or adult_sample"):
         load("zzzzzz")
 
 
@@ -184,7 +184,7 @@ def test_to_frame_gives_each_column_its_type():
 
 
 def test_to_frame_refuses_other_libraries():
-    with pytest.raises(ValueError, match="'pandas' or 'polars', not 'excel'"):
+    with pytest.raises(ValueError, match=r"'pandas' or 'polars'.*'excel'"):
         load("wine").to_frame("excel")
 
 

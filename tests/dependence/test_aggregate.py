@@ -1,4 +1,7 @@
-"""The test with many kernels: every type of data, an account of the kernels, an exact level."""
+"""The test with many kernels: every type of data, an account of the kernels, an exact level.
+
+Private modules: the level is exact for any family of statistics, not only for those of one table.
+"""
 
 from __future__ import annotations
 
@@ -186,7 +189,7 @@ def test_many_kernels_and_groups_have_a_limit(
 ) -> None:
     monkeypatch.setattr(sys.modules["depmax.dependence.hsic_test"], "GROUPED_ROWS", 30)
     x, y = rng.normal(size=(2, 40))
-    with pytest.raises(ValueError, match=r"up to 30 rows, got 40\. Pass method='permutation'"):
+    with pytest.raises(ValueError, match=r"30 rows, .*'permutation'"):
         hsic_test(x, y, groups=np.arange(40) // 4)
 
 
@@ -251,7 +254,7 @@ def test_ties_count_for_the_null() -> None:
 @pytest.mark.parametrize("method", ["permutation", "gamma"])
 def test_several_kernels_need_the_aggregate(method: str, rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 20))
-    with pytest.raises(ValueError, match=r"kernel has 2 kernels.*method='aggregate'"):
+    with pytest.raises(ValueError, match=r"2 kernels.*method='aggregate'"):
         hsic_test(x, y, kernel=["gaussian", "laplace"], method=method)
 
 
@@ -259,16 +262,16 @@ def test_no_kernel_is_refused(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 20))
     with pytest.raises(ValueError, match="target_kernel is empty"):
         hsic_test(x, y, target_kernel=[])
-    with pytest.raises(ValueError, match='does not take bandwidth="maximize"'):
+    with pytest.raises(ValueError, match='bandwidth="maximize"'):
         hsic_test(x, y, kernel=[Gaussian("maximize")])
 
 
 def test_many_rows_are_told_how_long_they_take(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    monkeypatch.setattr("depmax._limits.LONG", 2.5e-7 * 59**2)
+    monkeypatch.setattr("depmax._resources.LONG", 2.5e-7 * 59**2)
     x = rng.normal(size=60)
-    with pytest.warns(UserWarning, match=r"all pairs of 60 rows, .* kernel=NystroemMap\(200\)"):
+    with pytest.warns(UserWarning, match=r"60 rows, .*NystroemMap\(200\)"):
         hsic_test(x, x**2, n_permutations=19, random_state=0)
     hsic_test(x, x**2, kernel="gaussian", target_kernel="gaussian", random_state=0)
     hsic_test(x[:50], x[:50] ** 2, n_permutations=19, random_state=0)

@@ -100,9 +100,9 @@ def test_columns_and_labels_are_read(data):
 
 def test_refusals(data):
     x, y = data
-    with pytest.raises(ValueError, match="X has 2 columns: pass one column"):
+    with pytest.raises(ValueError, match=r"X has 2 .* pass one column"):
         correntropy(np.column_stack([x, y]), y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         correntropy(x, y[:-1])
     with pytest.raises(ValueError, match="at least 2 samples"):
         correntropy([1.0], [2.0])

@@ -154,13 +154,13 @@ def test_sparse_rows(data):
 
 def test_refusals(data):
     X, Y = data
-    with pytest.raises(ValueError, match=r"exponent must lie in \(0, 2\], got 2.5"):
+    with pytest.raises(ValueError, match=r"exponent .*\(0, 2\].* 2.5"):
         distance_correlation(X, Y, exponent=2.5)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         distance_correlation(X, Y[:-1])
-    with pytest.raises(ValueError, match="unbiased estimator needs at least 4 samples"):
+    with pytest.raises(ValueError, match=r"unbiased .* 4 samples"):
         distance_correlation(X[:3], Y[:3], unbiased=True)
-    with pytest.raises(TypeError, match="cannot compare the categorical column 'c'"):
+    with pytest.raises(TypeError, match="categorical column 'c'"):
         distance_correlation(
             pd.DataFrame({"c": pd.Categorical(list("abab"))}), [1.0, 2.0, 3.0, 4.0]
         )

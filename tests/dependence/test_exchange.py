@@ -1,3 +1,8 @@
+"""Rows that can be exchanged in some ways only: groups, series, and their tests.
+
+Private modules: statistics of given orders are compared with HSIC of the rows in those orders.
+"""
+
 from __future__ import annotations
 
 from itertools import islice
@@ -211,7 +216,7 @@ def test_pairs_of_rows_that_are_not_independent(exchange: type, kind: str) -> No
 
 
 def test_too_few_groups_for_pairs_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="at least 6 groups to show anything, got 5"):
+    with pytest.raises(ValueError, match=r"6 groups .* 5"):
         screen_pairs(rng.normal(size=(40, 3)), rng.normal(size=40), groups=np.arange(40) % 5)
 
 
@@ -233,16 +238,16 @@ def test_many_groups_have_ways_without_number(rng: np.random.Generator) -> None:
 
 def test_bad_groups_are_refused_by_name(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 48))
-    with pytest.raises(ValueError, match=r"one label per row of X \(48\), got shape \(47,\)"):
+    with pytest.raises(ValueError, match=r"X \(48\).*\(47,\)"):
         hsic_test(x, y, groups=EQUAL[1:])
-    with pytest.raises(ValueError, match="no label in 1 of 48 rows, the first of them row 3"):
+    with pytest.raises(ValueError, match=r"no label in 1 of 48 .* row 3"):
         hsic_test(x, y, groups=np.where(np.arange(48) == 3, np.nan, EQUAL))
-    with pytest.raises(ValueError, match="3 groups of rows can be exchanged in 6 ways only"):
+    with pytest.raises(ValueError, match=r"3 groups .* 6 ways only"):
         hsic_test(x, y, groups=np.arange(48) % 3)
     two = (np.arange(6) % 2)[np.arange(48) % 6]
-    with pytest.raises(ValueError, match="6 groups of rows can be exchanged in 10 ways only"):
+    with pytest.raises(ValueError, match=r"6 groups .* 10 ways only"):
         screen(x, two, groups=np.arange(48) % 6)
-    with pytest.raises(ValueError, match="rows within groups can be exchanged in 1 way only"):
+    with pytest.raises(ValueError, match=r"within groups .* 1 way only"):
         hsic_test(x, y, groups=WithinGroups(np.arange(48)))
     with pytest.raises(ValueError, match="shortest must be at least 1"):
         hsic_test(x, y, groups=Shifts(shortest=0))

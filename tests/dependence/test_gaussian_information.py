@@ -130,14 +130,14 @@ def test_infinite_for_linear_functions(data):
 
 def test_too_few_samples_are_refused():
     X = np.random.default_rng(0).normal(size=(10, 9))
-    with pytest.raises(ValueError, match="10 samples of X with rank 9 and y with rank 1"):
+    with pytest.raises(ValueError, match="X with rank 9 and y"):
         gaussian_mutual_information(X, np.arange(10.0))
     assert np.isfinite(gaussian_mutual_information(X[:, :8], np.arange(10.0)))
 
 
 def test_refusals(data):
     X, Y = data
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         gaussian_mutual_information(X, Y[:-1])
     with pytest.raises(ValueError, match="at least 2 samples"):
         total_correlation([[1.0, 2.0]])

@@ -1,4 +1,7 @@
-"""Dependence given confounders: what it removes, what it leaves, and what it says about itself."""
+"""Dependence given confounders: what it removes, what it leaves, and what it says about itself.
+
+Private modules: what is taken off, and with which widths, shows in p-values only through noise.
+"""
 
 from __future__ import annotations
 
@@ -280,13 +283,13 @@ def test_refusals(rng: np.random.Generator) -> None:
     from scipy import sparse
 
     x, y, z = rng.normal(size=(3, 30))
-    with pytest.raises(ValueError, match="X has 30 rows, but given has 29"):
+    with pytest.raises(ValueError, match=r"X has 30 .* given has 29"):
         hsic_test(x, list(y)[:29], given=y[:29])
-    with pytest.raises(ValueError, match="y has 30 rows, but given has 29"):
+    with pytest.raises(ValueError, match=r"y has 30 .* given has 29"):
         hsic_test(x[:29], y, given=y[:29])
     with pytest.raises(ValueError, match="given contains NaN"):
         hsic_test(x, y, given=np.where(y > 0, np.nan, y))
-    with pytest.raises(ValueError, match="given has no column that varies"):
+    with pytest.raises(ValueError, match="given has no column"):
         hsic_test(x, y, given=np.ones(30))
     with pytest.raises(ValueError, match="need at least 20 rows"):
         hsic(x[:10], y[:10], given=x[:10])
@@ -296,7 +299,7 @@ def test_refusals(rng: np.random.Generator) -> None:
         hsic(x, y, given=z, block_size=10)
     with pytest.raises(ValueError, match="method must be"):
         hsic_test(x, y, given=z, method="exact")
-    with pytest.raises(ValueError, match="n_permutations must be at least 1"):
+    with pytest.raises(ValueError, match="n_permutations"):
         hsic_test(x, y, given=z, n_permutations=0)
     for measure in (hsic, hsic_test, screen):
         with pytest.raises(ValueError, match="does not take bandwidth"):
@@ -307,8 +310,8 @@ def test_a_regression_that_needs_too_many_parameters_says_so(rng: np.random.Gene
     z = rng.normal(size=(150, 2))
     wild = np.sin(5 * z[:, 0]) * np.sin(5 * z[:, 1])
     x, y = wild + 0.2 * rng.normal(size=(2, 150))
-    with pytest.warns(UserWarning, match="need many parameters for so few rows"):
-        assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5  # type: ignore[union-attr]  # given was passed
+    with pytest.warns(UserWarning, match=r"many parameters .* few rows"):
+        assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5
 
 
 # --- rows in groups -------------------------------------------------------------------------------
@@ -354,11 +357,11 @@ def test_groups_beside_confounders_are_refused_where_they_say_nothing_about_sign
     x, y, z = rng.normal(size=(3, 60))
     for test in (hsic_test, screen):
         X = x[:, np.newaxis]
-        with pytest.raises(ValueError, match="at least 20 independent groups, got 6"):
+        with pytest.raises(ValueError, match="20 independent groups"):
             test(X, y, given=z, groups=np.repeat(np.arange(6), 10))
-        with pytest.raises(ValueError, match=r"got WithinGroups.*a column of given"):
+        with pytest.raises(ValueError, match=r"WithinGroups.*given"):
             test(X, y, given=z, groups=WithinGroups(np.repeat(np.arange(30), 2)))
-        with pytest.raises(ValueError, match=r"got Shifts.*time series are not tested"):
+        with pytest.raises(ValueError, match=r"Shifts.*time series"):
             test(X, y, given=z, groups=Shifts())
         with pytest.raises(ValueError, match="one label per row of X"):
             test(X, y, given=z, groups=np.arange(59))
@@ -460,5 +463,5 @@ def test_residuals_that_still_depend_on_the_confounders_are_told(
     assert found.pvalue < 0.01  # which is wrong,
     assert not found.reliable  # and is said to be
     with pytest.warns(UserWarning, match="the test may reject too often"):
-        assert not screen(np.column_stack([x, Z[:, 0]]), y, given=Z).given.reliable  # type: ignore[union-attr]  # given was passed
+        assert not screen(np.column_stack([x, Z[:, 0]]), y, given=Z).given.reliable
     assert hsic_test(x, y, random_state=0).reliable  # without confounders nothing is regressed

@@ -30,7 +30,7 @@ def test_unbiased_equals_the_enumerated_u_statistic() -> None:
     "kernel", [Gaussian(1.0), Laplace(2.0), Linear(), Linear() + Gaussian(2.0)]
 )
 def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
-    expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)  # type: ignore[operator]  # kernels come from a table of cases
+    expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)
     value = hsic(X, y, kernel=kernel, target_kernel=Gaussian(1.0), unbiased=unbiased)
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
@@ -143,9 +143,7 @@ def test_frames_with_categories_are_numbers_beside_scaled_indicators(
     assert hsic(other, y) == pytest.approx(expected, rel=1e-10)
     linear = dense_hsic(X[:, :2] @ X[:, :2].T + Delta()(colours), Gaussian()(y), unbiased=True)
     assert hsic(frame, y, kernel="linear") == pytest.approx(linear, rel=1e-10)
-    with pytest.raises(
-        TypeError, match="Polynomial cannot compare the categorical column 'colour'"
-    ):
+    with pytest.raises(TypeError, match="categorical column 'colour'"):
         hsic(frame, y, kernel="polynomial")
 
 

@@ -1,3 +1,8 @@
+"""hsic_test: its level, what it finds, and its permutations.
+
+Private modules: constants are lowered so that every way of permuting runs on few rows.
+"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -197,7 +202,7 @@ def test_strings_and_labels() -> None:
 
 def test_bad_arguments(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 10))
-    with pytest.raises(ValueError, match="method must be 'aggregate', 'permutation' or 'gamma'"):
+    with pytest.raises(ValueError, match="method must be 'aggregate'"):
         hsic_test(x, y, method="normal")
-    with pytest.raises(ValueError, match="n_permutations must be at least 1"):
+    with pytest.raises(ValueError, match="n_permutations"):
         hsic_test(x, y, n_permutations=0)

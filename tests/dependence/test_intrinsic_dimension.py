@@ -131,23 +131,23 @@ def test_frames_and_single_precision(method):
 
 def test_refusals():
     X = cube(2, n_rows=30)
-    with pytest.raises(ValueError, match="method must be 'mle' or 'correlation', got 'pca'"):
+    with pytest.raises(ValueError, match="method must be 'mle'"):
         intrinsic_dimension(X, "pca")
     for wrong in (1, (5, 3), (2, 3, 4), (2.5, 4), "ten"):
-        with pytest.raises(ValueError, match="n_neighbors must be a whole number of at least 2"):
+        with pytest.raises(ValueError, match=r"n_neighbors .* at least 2"):
             intrinsic_dimension(X, n_neighbors=wrong)
-    with pytest.raises(ValueError, match="needs at least 21 distinct rows, but X has 10"):
+    with pytest.raises(ValueError, match=r"21 distinct rows.*10"):
         intrinsic_dimension(np.vstack([X[:10], X[:10], X[:10]]))
-    with pytest.raises(ValueError, match="at least 20 distinct rows, but X has 1"):
+    with pytest.raises(ValueError, match=r"20 distinct rows.*1"):
         intrinsic_dimension(np.ones((30, 2)), "correlation")
     with pytest.raises(TypeError, match="column 'c' of X is categorical"):
         intrinsic_dimension(pd.DataFrame({"c": pd.Categorical(list("ab"))}))
-    with pytest.raises(TypeError, match=r"dense rows: pass X\.toarray\(\)"):
+    with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
         intrinsic_dimension(sparse.csr_matrix(X))
     with pytest.raises(ValueError, match="X contains NaN"):
         intrinsic_dimension(np.full((30, 2), np.nan))
     grid = np.array(np.meshgrid(np.arange(30.0), np.arange(30.0))).reshape(2, -1).T
-    with pytest.raises(ValueError, match="equally far, as in a regular grid"):
+    with pytest.raises(ValueError, match="equally far"):
         intrinsic_dimension(grid, n_neighbors=2)
-    with pytest.raises(ValueError, match="equally far, as in a regular grid"):
+    with pytest.raises(ValueError, match="equally far"):
         intrinsic_dimension(np.vstack([np.eye(50)]), "correlation")

@@ -146,13 +146,13 @@ def test_refusals(samples):
     X, Z = samples
     with pytest.raises(ValueError, match="X has 3 columns but Z has 2"):
         mmd(X, Z[:, :2])
-    with pytest.raises(ValueError, match="at least 2 rows in each sample, got 30 in X and 1 in Z"):
+    with pytest.raises(ValueError, match=r"2 rows .*30 in X and 1 in Z"):
         mmd(X, Z[:1])
-    with pytest.raises(ValueError, match=r"pass depmax\.kernels\.Precomputed\(matrix\)"):
+    with pytest.raises(ValueError, match=r"Precomputed\(matrix\)"):
         mmd(X, Z, kernel="precomputed")
     with pytest.raises(ValueError, match=r"only one has \['v', 'w'\]"):
         mmd(pd.DataFrame({"u": [1.0, 2], "v": [1.0, 2]}), pd.DataFrame({"u": [1.0], "w": [1.0]}))
-    with pytest.raises(TypeError, match="Column 'u' is categorical in one sample only"):
+    with pytest.raises(TypeError, match="Column 'u' is categorical"):
         mmd(pd.DataFrame({"u": pd.Categorical(["a", "b"])}), pd.DataFrame({"u": [1.0, 2.0]}))
     with pytest.raises(ValueError, match="Z contains NaN in column 0"):
         mmd(X, np.full((3, 3), np.nan))

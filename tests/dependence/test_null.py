@@ -1,4 +1,8 @@
-"""The three moments of the permutation law are exact; its tail is close."""
+"""The three moments of the permutation law are exact; its tail is close.
+
+Private modules: moments and tails of the law have no public name; a p-value shows one point of
+them.
+"""
 
 from __future__ import annotations
 

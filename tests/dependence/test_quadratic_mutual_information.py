@@ -167,11 +167,11 @@ def test_many_columns_leave_the_range_of_floats_quietly():
 
 def test_refusals(data):
     x, y = data
-    with pytest.raises(ValueError, match="target_bandwidth must be a positive number or None"):
+    with pytest.raises(ValueError, match="target_bandwidth must be"):
         qmi(x, y, target_bandwidth=0.0)
-    with pytest.raises(ValueError, match="bandwidth must be a positive number or None, got -1"):
+    with pytest.raises(ValueError, match=r"bandwidth must be .* -1"):
         qmi(x, y, bandwidth=-1)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         qmi(x, y[:-1])
     with pytest.raises(ValueError, match="at least 2 samples"):
         qmi([[1.0]], [1.0], target_bandwidth=1.0)

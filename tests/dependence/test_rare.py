@@ -1,4 +1,8 @@
-"""P-values hold where rare values meet rare values, and where a kernel is chosen."""
+"""P-values hold where rare values meet rare values, and where a kernel is chosen.
+
+Private modules: laws of rare levels are compared with enumeration, which a p-value alone does not
+show.
+"""
 
 from __future__ import annotations
 

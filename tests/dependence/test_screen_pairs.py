@@ -1,3 +1,9 @@
+"""Pairs of columns: scores by definition, and a search that loses none.
+
+Private modules: which pairs are left out, and why that loses none, shows only in the bounds of the
+search.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -501,13 +507,13 @@ def test_bad_input_is_refused_by_name() -> None:
         screen_pairs(sparse.csr_matrix(X), labels)
     with pytest.raises(ValueError, match="n_pairs must be at least 1"):
         screen_pairs(X, labels, n_pairs=0)
-    with pytest.raises(ValueError, match="n_permutations must be at least 0"):
+    with pytest.raises(ValueError, match="n_permutations"):
         screen_pairs(X, labels, n_permutations=-1)
     with pytest.raises(ValueError, match="at least two columns"):
         screen_pairs(X[:, 0], labels)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         screen_pairs(X, labels[:-1])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         screen_pairs(X, labels[:-1].astype(float), target_kernel="linear")
     with pytest.raises(ValueError, match="one class only"):
         screen_pairs(X, np.zeros(M, dtype=int))
@@ -565,6 +571,6 @@ def test_of_many_pairs_those_that_cannot_matter_are_only_counted(
 
 
 def test_long_work_is_said_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("depmax._limits.LONG", 1e-6)
-    with pytest.warns(UserWarning, match="all pairs of 10 columns takes about 1 minute"):
+    monkeypatch.setattr("depmax._resources.LONG", 1e-6)
+    with pytest.warns(UserWarning, match=r"10 columns .* 1 minute"):
         screen_pairs(X, TARGETS["binary"])

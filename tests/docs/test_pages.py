@@ -30,8 +30,10 @@ PAGES = {
     "docs/start.md": {"pandas", *COMMAND_LINE},
     "docs/coming_from.md": set(),
     "docs/guide/building.md": set(),
-    "docs/guide/cautions.md": set(),
+    "docs/guide/cautions.md": {"pandas", *COMMAND_LINE},
+    "docs/guide/correlation.md": {"pandas", *COMMAND_LINE},
     "docs/guide/faq.md": set(),
+    "docs/guide/genes.md": {"pandas", *COMMAND_LINE},
     "docs/guide/index.md": set(),
     "docs/guide/install.md": set(),
     "docs/guide/kernels.md": {"pandas"},
@@ -43,8 +45,10 @@ PAGES = {
     "docs/guide/selecting.md": {"pandas"},
     "docs/guide/semi_supervised.md": set(),
     "docs/guide/spectra.md": {"chemotools", "matplotlib"},
+    "docs/guide/surveys.md": {"pandas", *COMMAND_LINE},
     "docs/guide/testing.md": set(),
     "docs/guide/threads.md": set(),
+    "docs/guide/visits.md": {"pandas"},
 }
 #: Pages of code outside ``docs/guide``.
 OTHER_PAGES = {"README.md", "docs/start.md", "docs/coming_from.md"}

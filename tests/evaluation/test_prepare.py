@@ -98,7 +98,7 @@ def test_filled_then_scaled(fill: str | None, encode: bool, library: str) -> Non
 
 
 def test_a_wrong_way_to_fill() -> None:
-    with pytest.raises(ValueError, match="fill must be None or one of median, mean, frequent"):
+    with pytest.raises(ValueError, match="fill must be None or one of"):
         clone(Prepare("zero")).fit(FRAME)
 
 
@@ -138,7 +138,7 @@ def test_a_whole_table_must_have_some_value_in_every_column() -> None:
     assert has_gaps(table)
     assert without_gaps(table, None) is table
     for X, name in ((table, "'a'"), (table.to_numpy(), "1")):
-        with pytest.raises(ValueError, match=f"Column {name} of X has no value in any row"):
+        with pytest.raises(ValueError, match=f"Column {name} of X has no value"):
             without_gaps(X, "mean")
     assert without_gaps(table.select("b"), "mean")["b"].to_list() == [1.0, 1.0]
 
@@ -236,7 +236,7 @@ def test_categories(library: Any) -> None:
     prepare = Prepare(encode=True).fit(frame)
     assert list(prepare.transform(frame).columns) == ["size", "colour=blue", "colour=red"]
     assert prepare.get_feature_names_out().tolist() == ["size", "colour=blue", "colour=red"]
-    with pytest.warns(UnseenCategoryWarning, match="'colour' of X .* in 1 of 1 rows: 'green'"):
+    with pytest.warns(UnseenCategoryWarning, match=r"'colour' of X .*'green'"):
         assert np.asarray(prepare.transform(new)).tolist() == [[0.0, 0.0, 0.0]]
 
 

@@ -27,7 +27,7 @@ class Watched(Metric):
 
     seen: list[np.ndarray] = field(default_factory=list)
 
-    def judge(self, truth, runs):  # type: ignore[no-untyped-def]  # as in Metric
+    def judge(self, truth, runs):
         def value(weights: np.ndarray) -> np.ndarray:
             self.seen.append(weights)
             return weights.sum(axis=1)
@@ -42,7 +42,7 @@ def drawn(
     tested = np.ones(n_rows, dtype=bool) if tested is None else tested
     metric = Watched("watched", n_draws=40)
     # options are arrays, and the seed is a number
-    gather(truth, metric, [[Predicted(truth.values, None, tested)]], **options)  # type: ignore[arg-type]
+    gather(truth, metric, [[Predicted(truth.values, None, tested)]], **options)
     inside, whole = metric.seen
     return [inside, whole]
 
@@ -82,7 +82,7 @@ class TestDraws:
 
     def test_the_seed_decides(self) -> None:
         # the seed goes through the arrays that gather takes
-        one, same, other = (drawn(NUMBERS, seed=seed)[0] for seed in (1, 1, 2))  # type: ignore[arg-type]
+        one, same, other = (drawn(NUMBERS, seed=seed)[0] for seed in (1, 1, 2))
         np.testing.assert_array_equal(one, same)
         assert (one != other).any()
 

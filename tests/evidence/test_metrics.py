@@ -37,7 +37,7 @@ def problem(kind: str, seed: int = 0) -> tuple[Truth, Predicted]:
     numbers = 1e4 + rng.normal(size=shape)
     found = numbers + 0.5 * rng.normal(size=shape)
     # kind is one of the two types of numbers
-    return Truth(kind, numbers), Predicted(found, None, TESTED)  # type: ignore[arg-type]
+    return Truth(kind, numbers), Predicted(found, None, TESTED)
 
 
 def area(y: np.ndarray, scores: np.ndarray, **weight: Any) -> float:
@@ -243,7 +243,7 @@ class TestNames:
         truth, _ = problem("2 classes")
         with pytest.raises(ValueError, match="scoring is empty"):
             read_metrics([], truth)
-        with pytest.raises(ValueError, match="'r2' cannot judge a target of classes"):
+        with pytest.raises(ValueError, match=r"'r2' .*classes"):
             read_metrics("r2", truth)
         with pytest.raises(ValueError, match="'f1' cannot judge"):
             read_metrics("f1", problem("3 classes")[0])

@@ -1,4 +1,8 @@
-"""Deflation methods the slow way: the published algorithms on explicit matrices."""
+"""Deflation methods the slow way: the published algorithms on explicit matrices.
+
+Private modules: the published algorithms start from the coded target, whose coding is tested
+elsewhere.
+"""
 
 from __future__ import annotations
 

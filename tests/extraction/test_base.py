@@ -123,7 +123,7 @@ class TestOutputs:
         assert not hasattr(model, "to_frame")
 
     def test_wrong_number_of_features_back(self):
-        with pytest.raises(ValueError, match="has 3 columns, but HBFE has 2 components"):
+        with pytest.raises(ValueError, match=r"3 columns, .*HBFE"):
             HBFE(2).fit(X, y).inverse_transform(np.zeros((5, 3)))
 
     def test_the_kernel_matrix_is_not_kept(self):
@@ -142,7 +142,7 @@ class TestSearches:
         pipeline = make_pipeline(HBFE(1, kernel=Gaussian(1.0)), KNeighborsClassifier())
         grid = GridSearchCV(pipeline, {"hbfe__kernel__bandwidth": [0.5, 2.0]}, cv=2).fit(X, y)
         assert grid.best_estimator_[0].kernel_.bandwidth in (0.5, 2.0)
-        with pytest.raises(ValueError, match="is a name: pass the kernel as an object"):
+        with pytest.raises(ValueError, match="kernel as an object"):
             HBFE(kernel="gaussian").set_params(kernel__bandwidth=1.0)
         with pytest.raises(ValueError, match="target_kernel='auto' is a name"):
             HBFE().set_params(target_kernel__bandwidth=1.0)
@@ -165,7 +165,7 @@ class TestRefusals:
             HBFE(1).fit(X, np.zeros(50, dtype=int))
 
     def test_lengths_and_shapes(self):
-        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        with pytest.raises(ValueError, match="inconsistent numbers"):
             HBFE(1).fit(X, y[:-1])
         with pytest.raises(ValueError, match="square kernel matrix"):
             HBFE(1, kernel="precomputed").fit(X, y)

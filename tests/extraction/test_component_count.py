@@ -24,14 +24,14 @@ def test_a_number(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 0.0, 1.5, True, None, "all", float("nan")])
 def test_other_values_are_refused_by_name(value: Any) -> None:
-    with pytest.raises(ValueError, match="n_components of HBFE must be an integer >= 1"):
+    with pytest.raises(ValueError, match="n_components of HBFE"):
         HBFE(value).fit(X, Y)
 
 
 def test_more_than_the_columns_or_rows_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"number of columns,\s+n_features = 4"):
+    with pytest.raises(ValueError, match="n_features = 4"):
         HBFE(5).fit(X, Y)
-    with pytest.raises(ValueError, match=r"number of training rows,\s+n_samples = 20"):
+    with pytest.raises(ValueError, match="n_samples = 20"):
         HBFE(21, kernel="gaussian").fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="found 19 of n_components=20"):  # not refused
         assert KernelPLS(20, kernel=Gaussian(0.5)).fit_transform(X, Y).shape == (20, 19)

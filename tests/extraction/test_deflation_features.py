@@ -248,13 +248,13 @@ class TestInputs:
 
     def test_bad_parameters(self):
         for bad in ("lda", 3):
-            with pytest.raises(ValueError, match="criterion of DeflationFeatures must be"):
+            with pytest.raises(ValueError, match="criterion of DeflationFeatures"):
                 DeflationFeatures(criterion=bad).fit(X, y)
-        with pytest.raises(ValueError, match="dual of DeflationFeatures must be"):
+        with pytest.raises(ValueError, match="dual of DeflationFeatures"):
             DeflationFeatures(dual="yes").fit(X, y)
-        with pytest.raises(ValueError, match="needs the features of the kernel"):
+        with pytest.raises(ValueError, match="features of the kernel"):
             DeflationFeatures(kernel="gaussian", dual=False).fit(X, y)
-        with pytest.raises(ValueError, match=r"u_j, one weight per column, of shape \(7,\)"):
+        with pytest.raises(ValueError, match=r"u_j, .*\(7,\)"):
             DeflationFeatures(criterion=lambda r: np.ones(50)).fit(X, y)
         with pytest.raises(ValueError, match="NaN or infinity"):
             DeflationFeatures(criterion=lambda r: np.full(7, np.nan)).fit(X, y)

@@ -119,9 +119,9 @@ class TestAuto:
         assert model.fit(words, [word.count("a") > 1 for word in words]).n_components_ >= 1
 
     def test_refusals(self):
-        with pytest.raises(TypeError, match="compares fits to parts of the rows"):
+        with pytest.raises(TypeError, match="parts of the rows"):
             HBFE("auto").fit(scan(X, y))
-        with pytest.raises(ValueError, match="at least 6 labelled rows, got n_samples = 5"):
+        with pytest.raises(ValueError, match=r"6 labelled rows.*n_samples = 5"):
             HBFE("auto").fit(X[:5], [0, 1, 0, 1, 0])
 
 

@@ -233,7 +233,7 @@ class TestFewRows:
     def test_an_exact_target_needs_alpha(self):
         X = self.X[:, :5]
         assert cosine(ICAFX(1).fit(X, 2.0 * X[:, 1]).components_[0], np.eye(5)[1]) > 1 - 1e-9
-        with pytest.raises(ValueError, match="alpha of ICAFX must be positive"):
+        with pytest.raises(ValueError, match=r"alpha of ICAFX .*positive"):
             ICAFX(1, alpha=0.0).fit(X, 2.0 * X[:, 1])
 
 
@@ -279,7 +279,7 @@ class TestHowMany:
 
     @pytest.mark.parametrize("share", [0.5, 0.95, 1.0, np.float32(0.5)])
     def test_a_share_is_refused_by_name(self, share):
-        with pytest.raises(ValueError, match=r"n_components of ICAFX .*: a share of the"):
+        with pytest.raises(ValueError, match=r"n_components of ICAFX .*share"):
             ICAFX(share).fit(self.X, self.y)
 
     @pytest.mark.parametrize("moved", [[0], [1, 4], [0, 1, 3, 4]])

@@ -155,7 +155,7 @@ def semi_supervised(labelled: int) -> np.ndarray:
 
 class TestSemiSupervised:
     def test_without_a_graph_unlabelled_rows_are_left_out(self):
-        with pytest.warns(UserWarning, match="KernelLDA ignored 20 of 60 rows"):
+        with pytest.warns(UserWarning, match="KernelLDA ignored 20 of 60"):
             some = KernelLDA(2).fit(X, semi_supervised(40))
         alone = KernelLDA(2).fit(X[:40], CLASSES[:40])
         assert some.n_unlabeled_ == 20

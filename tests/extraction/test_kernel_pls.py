@@ -252,20 +252,20 @@ class TestSparseKernelPLS:
         assert len(model.basis_indices_) <= 12
         again = SparseKernelPLS(3, cache_size=12, random_state=0, **options).fit(X, y)
         np.testing.assert_array_equal(model.transform(X), again.transform(X))
-        with pytest.raises(ValueError, match="cache_size of SparseKernelPLS has no effect"):
+        with pytest.raises(ValueError, match="cache_size of SparseKernelPLS"):
             SparseKernelPLS(cache_size=12).fit(X, y)
 
     def test_a_loss_of_margins_needs_classes(self):
-        with pytest.raises(ValueError, match="loss='logistic' of SparseKernelPLS needs classes"):
+        with pytest.raises(ValueError, match=r"loss='logistic' .*classes"):
             SparseKernelPLS(loss="logistic").fit(X, y)
 
     @pytest.mark.parametrize("nu", [0.0, -0.1, 1.1, np.nan, True, "all"])
     def test_nu_out_of_range(self, nu):
-        with pytest.raises(ValueError, match="nu of SparseKernelPLS must be a number > 0 and <= 1"):
+        with pytest.raises(ValueError, match="nu of SparseKernelPLS"):
             SparseKernelPLS(nu=nu).fit(X, y)
 
     def test_unknown_heuristic(self):
-        with pytest.raises(ValueError, match="'max_residual' or 'max_information'"):
+        with pytest.raises(ValueError, match="'max_residual'"):
             SparseKernelPLS(heuristic="best").fit(X, y)
 
 
@@ -356,7 +356,7 @@ class TestBoostedLatentFeatures:
         assert np.isfinite(model.transform(X)).all()
 
     def test_bad_parameters(self):
-        with pytest.raises(ValueError, match="loss of BoostedLatentFeatures must be"):
+        with pytest.raises(ValueError, match="loss of BoostedLatentFeatures"):
             BoostedLatentFeatures(loss="hinge").fit(X, y)
         with pytest.raises(ValueError, match="needs classes"):
             BoostedLatentFeatures(loss="logistic").fit(X, y)

@@ -237,11 +237,11 @@ class TestRefusals:
     @pytest.mark.parametrize("beta", [-0.1, 1.1, np.nan, "much", None, True])
     @pytest.mark.parametrize("cls", [HBFE, HSCA])
     def test_beta(self, beta, cls):
-        with pytest.raises(ValueError, match=r"beta of .* must be a number from 0"):
+        with pytest.raises(ValueError, match=r"beta of .* from 0"):
             cls(1, beta=beta).fit(X, Y)
 
     def test_no_labelled_rows(self):
-        with pytest.raises(ValueError, match="y has no labelled rows: all 60 are missing"):
+        with pytest.raises(ValueError, match=r"y has no labelled rows.*60"):
             HBFE(1, beta=0.5).fit(X, np.full(60, np.nan))
         with pytest.raises(ValueError, match="y has no labelled rows"):
             HBFE(1, beta=0.5, target_kernel=Subsequence(2, 0.5)).fit(X, [None] * 60)
@@ -249,15 +249,15 @@ class TestRefusals:
     @pytest.mark.parametrize("beta", [0.0, 0.5])
     def test_one_class_among_the_labelled(self, beta):
         y = np.where(KNOWN, 1.0, np.nan)
-        with pytest.raises(ValueError, match=r"labelled rows of y have one class only \(1.0\)"):
+        with pytest.raises(ValueError, match=r"one class only \(1.0\)"):
             HSCA(1, beta=beta).fit(X, y)
 
     def test_graph(self):
-        with pytest.raises(ValueError, match="graph must be 'neighbors', 'radius'"):
+        with pytest.raises(ValueError, match="graph must be 'neighbors'"):
             HBFE(1, graph="knn").fit(X, Y)
 
     def test_unlabeled(self):
-        with pytest.raises(ValueError, match="unlabeled must be 'auto' or None"):
+        with pytest.raises(ValueError, match="unlabeled must be 'auto'"):
             HBFE(1, unlabeled=-1).fit(X, Y)
 
     def test_more_weight_of_the_graph_than_dependence(self):

@@ -1,4 +1,8 @@
-"""The likelihood of ICA-FX and its parts, against their definitions."""
+"""The likelihood of ICA-FX and its parts, against their definitions.
+
+Private modules: a fit shows the end of a search; its likelihood, gradient and steps are compared
+here one by one.
+"""
 
 from __future__ import annotations
 

@@ -59,10 +59,10 @@ def _told(tally: Tally) -> Tally:
 
 
 def _one(target: object, name: str, case: int, keep: bool) -> int:
-    path = Path(f"case{target.suffix}")  # type: ignore[attr-defined]  # targets of several kinds
-    path.write_bytes(target.content(random.Random(f"{name} {case}")))  # type: ignore[attr-defined]  # targets of several kinds
+    path = Path(f"case{target.suffix}")
+    path.write_bytes(target.content(random.Random(f"{name} {case}")))
     try:
-        target.read(path)  # type: ignore[attr-defined]  # targets of several kinds
+        target.read(path)
         print("accepted")
     finally:
         if not keep:

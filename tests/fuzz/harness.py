@@ -141,8 +141,8 @@ def work(targets: str, first: int, end: int) -> None:
 
 def _judged(chosen: object, path: Path) -> tuple[str, str]:
     try:
-        chosen.read(path)  # type: ignore[attr-defined]  # targets of several kinds
-    except chosen.refusals as refusal:  # type: ignore[attr-defined]  # targets of several kinds
+        chosen.read(path)
+    except chosen.refusals as refusal:
         named = path.name in str(refusal)
         return (
             ("clean", "") if named else ("uncaught", f"does not name the file: {refusal!r}"[:300])

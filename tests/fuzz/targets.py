@@ -81,7 +81,7 @@ class Data(Target):
 
     def __init__(self, suffix: str, make: Callable[[], list[bytes]], damage: Mutate) -> None:
         self.suffix = suffix
-        self.whole = make  # type: ignore[method-assign]  # what was made is kept
+        self.whole = make
         super().__init__(damage)
 
     def whole(self) -> list[bytes]:
@@ -160,7 +160,7 @@ def _arrow() -> list[bytes]:
     for frame in (FRAME, FRAME.with_columns(pl.col("colour").cast(pl.Categorical)), nested):
         for compression in ("uncompressed", "zstd", "lz4"):
             buffer = io.BytesIO()
-            frame.write_ipc(buffer, compression=compression)  # type: ignore[arg-type]  # values come from a table of cases
+            frame.write_ipc(buffer, compression=compression)
             files.append(buffer.getvalue())
     for opened in (pa.ipc.new_file, pa.ipc.new_stream):
         for compression in (None, "zstd", "lz4"):

@@ -78,9 +78,9 @@ class TestOperators:
 
     @pytest.mark.parametrize("number", [1, 0.5, np.float64(3)])
     def test_a_number_cannot_be_added(self, number: Any) -> None:
-        with pytest.raises(TypeError, match="A constant added to a kernel changes no dependence"):
+        with pytest.raises(TypeError, match="A constant added to a kernel"):
             _ = Linear() + number
-        with pytest.raises(TypeError, match="A constant added to a kernel changes no dependence"):
+        with pytest.raises(TypeError, match="A constant added to a kernel"):
             _ = number + Linear()
 
     def test_adding_a_constant_would_indeed_change_nothing(self) -> None:
@@ -118,13 +118,13 @@ class TestOperators:
     def test_only_positive_factors_give_kernels(self, factor: float) -> None:
         kernel = factor * Linear()
         for use in (kernel, kernel.diag, kernel.resolve, kernel.features):
-            with pytest.raises(ValueError, match="scaled by a positive number only"):
+            with pytest.raises(ValueError, match="positive number only"):
                 use(X)
 
     def test_anything_else_is_refused_by_name(self) -> None:
         with pytest.raises(TypeError, match="A kernel is a name"):
             _ = Linear() * None
-        with pytest.raises(TypeError, match=r"Pass a kernel object, Gaussian\(\)"):
+        with pytest.raises(TypeError, match=r"kernel object, Gaussian\(\)"):
             _ = Linear() + Gaussian
 
 
@@ -239,7 +239,7 @@ class TestCapabilities:
         assert (Gaussian(1.0) * Linear()).capabilities.sparse
         kernel = Gaussian(1.0) + Laplace(1.0)
         assert not kernel.capabilities.sparse
-        with pytest.raises(TypeError, match="Laplace is not a function of inner products"):
+        with pytest.raises(TypeError, match=r"Laplace .*inner products"):
             kernel(sparse.csr_matrix(X))
 
     def test_categories_join_as_the_operation_allows(self) -> None:
@@ -273,5 +273,5 @@ def test_names_of_columns_are_bound_in_every_part() -> None:
 
 
 def test_columns_must_be_as_many_on_both_sides() -> None:
-    with pytest.raises(ValueError, match="X has 3 columns but Z has 2: Sum compares rows with"):
+    with pytest.raises(ValueError, match=r"X has 3 .* Z has 2: Sum"):
         (Linear() + Gaussian(1.0))(X, Z[:, :2])

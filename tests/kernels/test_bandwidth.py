@@ -119,7 +119,7 @@ class TestMaximize:
         assert chosen == widths[int(np.argmax(values))]
 
     def test_needs_a_target(self) -> None:
-        with pytest.raises(ValueError, match='bandwidth="maximize" of Gaussian needs a target'):
+        with pytest.raises(ValueError, match=r'bandwidth="maximize" .*target'):
             resolve(Gaussian("maximize"), X)
         with pytest.raises(ValueError, match="needs a target to depend on"):
             Laplace("maximize")(X)
@@ -151,12 +151,12 @@ class TestNumbers:
                 use(X)
 
     def test_unknown_policies_are_refused_with_the_known_ones(self, kernel: Any) -> None:
-        with pytest.raises(ValueError, match=r"bandwidth of .*'dimension'.* got 'mean'"):
+        with pytest.raises(ValueError, match=r"bandwidth of .*'dimension'"):
             kernel("mean")(X)
 
     def test_a_recipe_compares_no_two_sets_of_rows(self, kernel: Any) -> None:
         assert not kernel().is_resolved
-        with pytest.raises(ValueError, match=r"is a recipe.*Call depmax\.resolve"):
+        with pytest.raises(ValueError, match=r"recipe.*depmax\.resolve"):
             kernel()(X, X[:3])
 
     def test_resolving_changes_a_copy(self, kernel: Any) -> None:

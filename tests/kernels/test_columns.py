@@ -53,7 +53,7 @@ class TestPositions:
     def test_positions_beyond_the_table_are_refused(self) -> None:
         kernel = Columns([("a", Linear(), [0, 5])])
         for rows in (X, pd.DataFrame(X), sparse.csr_matrix(X)):
-            with pytest.raises(ValueError, match=r"positions \[5\], but X has 3 columns"):
+            with pytest.raises(ValueError, match=r"positions \[5\].*3 columns"):
                 kernel(rows)
 
     def test_sparse_rows(self) -> None:
@@ -84,9 +84,9 @@ class TestNames:
 
     def test_unknown_names_are_refused_with_those_that_exist(self, frame: Any) -> None:
         rows = frame({"a": X[:, 0], "b": X[:, 1]})
-        with pytest.raises(ValueError, match=r"\['c'\], which X does not have: its columns are"):
+        with pytest.raises(ValueError, match=r"\['c'\].* its columns"):
             by_name()(rows)
-        with pytest.raises(ValueError, match=r"Part 'size' of Columns names the columns \['c'\]"):
+        with pytest.raises(ValueError, match=r"Part 'size' .*\['c'\]"):
             hsic(rows, y, kernel=by_name())
 
     def test_strings_numbers_and_categories_side_by_side(self, frame: Any) -> None:
@@ -129,11 +129,11 @@ class TestBinding:
         assert bound.get_params()["parts"][0][2] == [2, 0]
 
     def test_missing_names_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"Part 'weight' of Columns names the columns \['b'\]"):
+        with pytest.raises(ValueError, match=r"Part 'weight' .*\['b'\]"):
             by_name().bind(["a", "c"])
 
     def test_names_on_an_array_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"\['a', 'c'\] are named, but X is an array without"):
+        with pytest.raises(ValueError, match=r"\['a', 'c'\].* array"):
             by_name()(X)
         with pytest.raises(ValueError, match="which X does not have"):
             hsic(X, y, kernel=by_name())
@@ -162,13 +162,13 @@ class TestParameters:
 
     @pytest.mark.parametrize("name", ["length", "other__bandwidth", "size"])
     def test_unknown_ones_are_refused_with_the_parts(self, name: str) -> None:
-        with pytest.raises(ValueError, match=r"for Columns: its parts are \['size', 'weight'\]"):
+        with pytest.raises(ValueError, match=r"parts .*\['size', 'weight'\]"):
             by_name().set_params(**{name: 1.0})
 
     def test_a_part_given_by_name_has_none(self) -> None:
         kernel = Columns([("a", "gaussian", 0)])
         assert set(kernel.get_params()) == {"parts", "combine"}
-        with pytest.raises(ValueError, match="Invalid parameter 'a__bandwidth'"):
+        with pytest.raises(ValueError, match="'a__bandwidth'"):
             kernel.set_params(a__bandwidth=1.0)
 
     def test_a_clone_shares_nothing(self) -> None:
@@ -209,7 +209,7 @@ def test_coordinates_reproduce_the_kernel(combine: Any, rng: np.random.Generator
 class TestRefusals:
     @pytest.mark.parametrize("parts", [[], [("a", Linear())]])
     def test_parts_that_are_none(self, parts: Any) -> None:
-        with pytest.raises(ValueError, match=r"at least one part, each \(name, kernel, columns\)"):
+        with pytest.raises(ValueError, match=r"\(name, kernel, columns\)"):
             Columns(parts)(X)
 
     def test_two_parts_of_one_name(self) -> None:
@@ -217,9 +217,9 @@ class TestRefusals:
             Columns([("a", Linear(), 0), ("a", Linear(), 1)])(X)
 
     def test_unknown_ways_to_combine(self) -> None:
-        with pytest.raises(ValueError, match="combine of Columns must be 'multiply' or 'add'"):
-            Columns([("a", Linear(), 0)], combine="max")(X)  # type: ignore[arg-type]  # refused, which is the test
+        with pytest.raises(ValueError, match="combine of Columns"):
+            Columns([("a", Linear(), 0)], combine="max")(X)
 
     def test_labels_of_several_columns(self) -> None:
-        with pytest.raises(ValueError, match="Delta compares single labels, but got 2 columns"):
+        with pytest.raises(ValueError, match=r"Delta .*2 columns"):
             Columns([("a", Delta(), [0, 1])])(X)

@@ -63,16 +63,16 @@ class TestDelta:
             Delta("one_vs_rest").resolve(["a", "a"])
 
     def test_unknown_rules_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="weights of Delta must be None, 'balanced'"):
-            Delta("equal").resolve(LABELS)  # type: ignore[arg-type]  # refused, which is the test
+        with pytest.raises(ValueError, match=r"weights of Delta .*'balanced'"):
+            Delta("equal").resolve(LABELS)
 
     @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
     def test_weights_that_give_no_kernel_are_refused(self, weight: float) -> None:
-        with pytest.raises(ValueError, match=r"weights of Delta must be .* finite numbers >= 0"):
+        with pytest.raises(ValueError, match=r"weights of Delta .*>= 0"):
             hsic(LABELS, np.arange(M), kernel=Delta({"a": weight, "b": 1.0}))
 
     def test_several_columns_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="single labels, but got 2 columns: use Columns"):
+        with pytest.raises(ValueError, match="2 columns: use Columns"):
             Delta()(np.array([["a", "b"]]))
 
 

@@ -67,11 +67,11 @@ class TestNames:
         [("gausian", "gaussian"), ("Linear", "linear"), ("polynomal", "polynomial")],
     )
     def test_a_misspelt_name_gets_a_hint(self, name: str, meant: str) -> None:
-        with pytest.raises(ValueError, match=f"Unknown kernel '{name}'. Did you mean '{meant}'"):
+        with pytest.raises(ValueError, match=f"'{name}'.*'{meant}'"):
             as_kernel(name)
 
     def test_any_other_name_gets_the_list(self) -> None:
-        with pytest.raises(ValueError, match=r"Unknown kernel 'xyz'\. Known names: class_balanced"):
+        with pytest.raises(ValueError, match=r"'xyz'\. Known names"):
             as_kernel("xyz")
 
 
@@ -89,7 +89,7 @@ class TestObjects:
 
     @pytest.mark.parametrize("thing", [None, 3, 2.5, [Gaussian()], {"kernel": "gaussian"}, X])
     def test_what_is_no_kernel_is_refused(self, thing: Any) -> None:
-        with pytest.raises(TypeError, match="A kernel is a name, an object from"):
+        with pytest.raises(TypeError, match="name, an object from"):
             as_kernel(thing)
 
     def test_each_origin_has_its_adapter(self) -> None:
@@ -122,14 +122,14 @@ class TestFunctions:
         ids=["number", "vector", "transposed"],
     )
     def test_a_wrong_shape_is_refused_with_the_remedy(self, function: Any) -> None:
-        with pytest.raises(ValueError, match=r"must return a matrix of shape \(12, 5\)"):
+        with pytest.raises(ValueError, match=r"shape \(12, 5\)"):
             as_kernel(function)(X, X[:5])
 
     def test_the_remedy_for_a_function_of_two_rows_works(self) -> None:
         def of_rows(x: np.ndarray, z: np.ndarray) -> float:
             return float(x @ z)
 
-        with pytest.raises(ValueError, match="For a function f of two single rows use"):
+        with pytest.raises(ValueError, match="f of two single rows use"):
             as_kernel(lambda A, B: of_rows(A[0], B[0]))(X)
         remedy = as_kernel(lambda A, B: pairwise_kernels(A, B, metric=of_rows))
         np.testing.assert_allclose(remedy(X), X @ X.T)
@@ -141,7 +141,7 @@ class TestFunctions:
         kernel = FromFunction(common_letters, vector_input=False)
         assert not kernel.requires_vector_input
         check_kernel(kernel, np.array(["ab", "abc", "d", "cd"], dtype=object))
-        with pytest.raises(TypeError, match="The kernel function compares numeric vectors"):
+        with pytest.raises(TypeError, match=r"kernel function .* vectors"):
             as_kernel(common_letters)(["ab", "abc"])
 
 
@@ -244,11 +244,11 @@ class TestTransformers:
 
 
 def test_rows_that_do_not_fit_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="Linear compares numeric vectors, but X holds"):
+    with pytest.raises(TypeError, match=r"Linear .* vectors, but X holds"):
         Linear()(TEXTS)
-    with pytest.raises(ValueError, match="Linear needs rows and columns, but X has shape"):
+    with pytest.raises(ValueError, match=r"Linear .*X has shape"):
         Linear()(np.zeros((2, 2, 2)))
-    with pytest.raises(ValueError, match="X has 3 columns but Z has 2: Linear compares rows"):
+    with pytest.raises(ValueError, match=r"X has 3 .* Z has 2: Linear"):
         Linear()(X, X[:, :2])
 
 
@@ -266,5 +266,5 @@ def test_a_kernel_from_elsewhere_needs_only_the_methods() -> None:
             return self
 
     kernel = Elsewhere()
-    assert as_kernel(kernel) is kernel  # type: ignore[comparison-overlap]  # mypy knows no overlap of these types
+    assert as_kernel(kernel) is kernel
     assert not isinstance(kernel, Kernel)

@@ -96,16 +96,16 @@ def test_a_clone_and_a_sum_look_up_the_same_values() -> None:
 class TestRefusals:
     @pytest.mark.parametrize("rows", [K, [0.5], [np.nan], ["a"], [None], [[0, 1], [1, 0]]])
     def test_what_is_no_row_number(self, rows: Any) -> None:
-        with pytest.raises(ValueError, match="X for Precomputed must be a list of row numbers"):
+        with pytest.raises(ValueError, match=r"X for Precomputed .* numbers"):
             Precomputed(K)(rows)
 
     @pytest.mark.parametrize("rows", [[20], [-1], [0, 5, 99]])
     def test_rows_that_the_matrix_does_not_have(self, rows: list[int]) -> None:
-        with pytest.raises(ValueError, match=r"must lie in 0\.\.19, the rows of its matrix"):
+        with pytest.raises(ValueError, match=r"0\.\.19"):
             Precomputed(K)(rows)
 
     def test_no_matrix(self) -> None:
-        with pytest.raises(ValueError, match=r"no matrix: pass Precomputed\(matrix\)"):
+        with pytest.raises(ValueError, match=r"Precomputed\(matrix\)"):
             Precomputed()([0])
 
     @pytest.mark.parametrize("matrix", [K[:5], K[0], np.zeros((2, 2, 2))])
@@ -116,7 +116,7 @@ class TestRefusals:
     def test_a_matrix_that_is_not_symmetric(self, rng: np.random.Generator) -> None:
         matrix = K.copy()
         matrix[0, 1] += 1e-6
-        with pytest.raises(ValueError, match=r"not symmetric.*Pass \(K \+ K\.T\) / 2"):
+        with pytest.raises(ValueError, match=r"Pass \(K \+ K\.T\) / 2"):
             resolve(Precomputed(matrix), np.arange(20))
         rounding = K * (1 + 1e-15 * rng.normal(size=K.shape))
         assert resolve(Precomputed(rounding), np.arange(20)).is_resolved

@@ -98,7 +98,7 @@ class TestRecipe:
 
     @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan])
     def test_penalties_that_are_not_positive_are_refused(self, alpha: float) -> None:
-        with pytest.raises(ValueError, match="alpha of RidgeKernel must be a positive number, got"):
+        with pytest.raises(ValueError, match="alpha of RidgeKernel"):
             RidgeKernel("linear", alpha)(X)
 
 

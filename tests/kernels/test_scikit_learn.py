@@ -65,7 +65,7 @@ class TestPairwiseKernels:
     @each_pair
     def test_sparse_values_are_the_same(self, kernel: Kernel, theirs: Any) -> None:
         if not kernel.capabilities.sparse:
-            with pytest.raises(TypeError, match=r"needs dense rows: pass X\.toarray\(\)"):
+            with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
                 kernel(sparse.csr_matrix(COUNTS))
             return
         rows = sparse.csr_matrix(COUNTS)

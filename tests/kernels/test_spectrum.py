@@ -107,17 +107,17 @@ def test_features_need_a_vocabulary():
 
 @pytest.mark.parametrize("length", [0, 1.5, "3"])
 def test_length_is_checked(length):
-    with pytest.raises(ValueError, match="length of Spectrum must be a whole number"):
+    with pytest.raises(ValueError, match="length of Spectrum"):
         Spectrum(length)(["abc"])
 
 
 def test_the_vocabulary_is_checked():
-    with pytest.raises(ValueError, match=r"holds 'abcd': every entry must have 3 symbols"):
+    with pytest.raises(ValueError, match=r"'abcd'.* 3 symbols"):
         Spectrum(3, vocabulary=["abc", "abcd"])(["abc"])
 
 
 def test_rows_that_are_no_sequences_are_named():
-    with pytest.raises(TypeError, match=r"Row 1 is nan.*Spectrum compares strings"):
+    with pytest.raises(TypeError, match=r"Row 1 is nan.*Spectrum"):
         Spectrum()(["abc", float("nan")])
 
 

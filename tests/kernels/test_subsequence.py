@@ -177,24 +177,24 @@ def test_arrays_series_and_columns_are_read_alike():
 
 @pytest.mark.parametrize("length", [0, -1, 2.5, "4", None])
 def test_length_is_checked(length):
-    with pytest.raises(ValueError, match="length of Subsequence must be a whole number"):
+    with pytest.raises(ValueError, match="length of Subsequence"):
         Subsequence(length=length)(["abc"])
 
 
 @pytest.mark.parametrize("decay", [0, -0.5, 1.1, float("nan"), "0.5", None])
 def test_decay_is_checked(decay):
-    with pytest.raises(ValueError, match="decay of Subsequence must be a number > 0"):
+    with pytest.raises(ValueError, match="decay of Subsequence"):
         Subsequence(decay=decay).diag(["abc"])
 
 
 @pytest.mark.parametrize("row", [None, 3.0, {"a", "b"}])
 def test_rows_that_are_no_sequences_are_named(row):
-    with pytest.raises(TypeError, match=r"Row 1 is .* Subsequence compares strings or sequences"):
+    with pytest.raises(TypeError, match=r"Row 1 is .* Subsequence"):
         Subsequence()(["abc", row])
 
 
 def test_tokens_must_be_hashable():
-    with pytest.raises(TypeError, match="use strings, numbers or tuples as tokens"):
+    with pytest.raises(TypeError, match="numbers or tuples as tokens"):
         Subsequence()([["a", ["b"]]])
 
 
@@ -204,7 +204,7 @@ def test_a_single_string_is_refused():
 
 
 def test_a_table_is_refused():
-    with pytest.raises(ValueError, match=r"X has shape \(2, 3\): pass a list"):
+    with pytest.raises(ValueError, match=r"X has .*\(2, 3\): pass a list"):
         Subsequence()(np.zeros((2, 3)))
 
 

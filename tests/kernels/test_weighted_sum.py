@@ -150,15 +150,15 @@ class TestProperties:
 
     @pytest.mark.parametrize("ask", [hsic_test, screen])
     def test_tests_refuse_what_was_learned_on_their_rows(self, weights, ask):
-        with pytest.raises(ValueError, match="does not take learned weights of WeightedSum"):
+        with pytest.raises(ValueError, match="weights of WeightedSum"):
             ask(X, Y, kernel=WeightedSum([Linear(), Gaussian(1.0)], weights))
         assert hsic_test(X, Y, kernel=WeightedSum([Linear(), Gaussian(1.0)], [1, 2])).pvalue < 0.05
 
     def test_a_target_is_needed(self, weights):
         kernel = WeightedSum([Linear(), Gaussian(1.0)], weights)
-        with pytest.raises(ValueError, match=r"needs a target to learn from: use depmax.resolve"):
+        with pytest.raises(ValueError, match=r"target .*depmax.resolve"):
             resolve(kernel, X)
-        with pytest.raises(TypeError, match="learns its weights from rows in memory"):
+        with pytest.raises(TypeError, match="rows in memory"):
             HSCA(1, kernel=kernel).fit(
                 scan(pd.DataFrame(X, columns=list("abc")).assign(y=Y), target="y")
             )

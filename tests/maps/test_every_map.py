@@ -136,7 +136,7 @@ def test_sparse_rows_are_refused_where_the_kernel_cannot(part, X):
 
 @pytest.mark.parametrize("part", MAPS)
 def test_maximize_is_refused_by_name(part, X):
-    with pytest.raises(ValueError, match='bandwidth="maximize" of Gaussian'):
+    with pytest.raises(ValueError, match='bandwidth="maximize" of'):
         make(part, kernel=Gaussian("maximize")).fit(X)
 
 
@@ -149,12 +149,12 @@ def test_unresolved_kernels_are_resolved_and_kept(part, X):
 
 @pytest.mark.parametrize(("part", "wrong"), list(product(MAPS, (0, -1, 2.5, "all", True))))
 def test_wrong_n_components_is_named(part, wrong, X):
-    with pytest.raises(ValueError, match=f"n_components of {part.__name__} must be an integer"):
+    with pytest.raises(ValueError, match=f"n_components of {part.__name__}"):
         part(wrong).fit(X)
 
 
 def test_more_landmarks_than_rows_are_refused(X):
-    with pytest.raises(ValueError, match=r"n_components=41 .* n_samples = 40"):
+    with pytest.raises(ValueError, match=r"n_components=41 .* = 40"):
         make(NystroemMap, 41).fit(X)
 
 
@@ -209,7 +209,7 @@ def test_frame_with_categories(part, frame):
     differs = np.column_stack([differs[:, :2], np.zeros((1, 3)), [[scale]]])
     wide = np.column_stack([encoded, np.zeros(len(encoded))])
     beside = make(part, 10, kernel=Gaussian(1.0)).fit(wide)
-    with pytest.warns(UnseenCategoryWarning, match="'colour' of X .* in 1 of 2 rows: 'violet'"):
+    with pytest.warns(UnseenCategoryWarning, match=r"'colour' of X .*'violet'"):
         found = estimator.transform(unseen)[:1]
     np.testing.assert_allclose(found, beside.transform(differs), atol=1e-9)
 
@@ -227,7 +227,7 @@ def test_columns_by_name(part, frame):
 
 @pytest.mark.parametrize("part", GENERAL)
 def test_kernel_without_a_rule_for_categories_is_refused(part, frame):
-    with pytest.raises(TypeError, match="Polynomial cannot compare the categorical column"):
+    with pytest.raises(TypeError, match=r"Polynomial .* categorical"):
         make(part, kernel="polynomial").fit(frame)
 
 
@@ -248,7 +248,7 @@ def test_precomputed_matrix(part, X):
 @pytest.mark.parametrize("part", GENERAL)
 def test_precomputed_matrix_is_checked(part, X):
     estimator = make(part, kernel="precomputed")
-    with pytest.raises(ValueError, match=r"square kernel matrix .* got shape \(40, 3\)"):
+    with pytest.raises(ValueError, match=r"square .*\(40, 3\)"):
         estimator.fit(X)
     crooked = Gaussian(1.0)(X)
     crooked[0, 1] += 0.1

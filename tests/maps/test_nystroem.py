@@ -52,7 +52,7 @@ def test_landmarks_are_distinct_and_seeded(X):
 
 
 def test_too_many_landmarks(X):
-    with pytest.raises(ValueError, match=r"n_components=61 .* n_samples = 60"):
+    with pytest.raises(ValueError, match=r"n_components=61 .* = 60"):
         NystroemMap(61).fit(X)
 
 
@@ -164,7 +164,7 @@ class TestChosenLandmarks:
 
 
 def test_refusals(X):
-    with pytest.raises(ValueError, match="landmarks of NystroemMap must be None, DrawnWith"):
+    with pytest.raises(ValueError, match=r"landmarks of .*DrawnWith"):
         NystroemMap(5, landmarks="greedy").fit(X)
     with pytest.raises(ValueError, match="max_rows of GreedyLandmarks"):
         GreedyLandmarks(0)

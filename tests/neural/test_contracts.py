@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-import depmax.neural as package  # noqa: E402  (after torch is known to be there)
-from depmax.datasets import make_rings  # noqa: E402  (after torch is known to be there)
-from depmax.neural import FullBatch, MiniBatch  # noqa: E402  (after torch is known to be there)
+import depmax.neural as package
+from depmax.datasets import make_rings
+from depmax.neural import FullBatch, MiniBatch
 
 FOUND = {
     name: getattr(package, name)

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax import HBFE, GaussianGraph, NeighborGraph, RadiusGraph, hsic, load_model, save_model  # noqa: E402  (after torch is known to be there)
-from depmax.datasets import make_product, make_rings  # noqa: E402  (after torch is known to be there)
-from depmax.neural import FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402  (after torch is known to be there)
+from depmax import HBFE, GaussianGraph, NeighborGraph, RadiusGraph, hsic, load_model, save_model
+from depmax.datasets import make_product, make_rings
+from depmax.neural import FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA
 
 QUICK = FullBatch(max_iter=8, n_hops=0)
 SMALL = {"hidden_layers": (6,), "solver": QUICK, "random_state": 0}

@@ -1,4 +1,7 @@
-"""HSIC of network outputs equals that of the measures."""
+"""HSIC of network outputs equals that of the measures.
+
+Private modules: statistics of batches are compared with measures before an optimiser moves them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from sklearn.linear_model import LinearRegression
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402  (after torch is known to be there)
-from depmax.kernels import Gaussian  # noqa: E402  (after torch is known to be there)
-from depmax.neural import _statistics as statistics  # noqa: E402  (after torch is known to be there)
-from depmax.neural._statistics import Smoothness, white_hsic  # noqa: E402  (after torch is known to be there)
+from depmax import GaussianGraph, NeighborGraph, alignment, hsic
+from depmax.kernels import Gaussian
+from depmax.neural import _statistics as statistics
+from depmax.neural._statistics import Smoothness, white_hsic
 
 rng = np.random.default_rng(0)
 F = rng.normal(size=(30, 2))

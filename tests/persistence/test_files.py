@@ -1,4 +1,8 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all.
+
+Private modules: the functions that write for all packages have no public name, and faults are put
+into them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,7 @@ def test_says_why_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "file").touch()
     with pytest.raises(IsADirectoryError, match="it is a folder"):
         require_writable(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         require_writable(tmp_path / "nowhere" / "a")
     with pytest.raises(NotADirectoryError, match="is not a folder"):
         require_writable(tmp_path / "file" / "a")
@@ -63,7 +67,7 @@ def test_says_why_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise PermissionError(13, "Permission denied")  # root may write anywhere, so it is played
 
     monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(PermissionError, match=r"cannot be written to \(Permission denied\)"):
+    with pytest.raises(PermissionError, match="cannot be written"):
         require_writable(tmp_path / "a")
 
 

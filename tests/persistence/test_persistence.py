@@ -247,7 +247,7 @@ def test_versions_are_kept_and_another_one_is_explained(tmp_path: Path) -> None:
     assert file.versions["depmax"] == depmax.__version__
     assert file.notes == {"columns": ["a", "b"]}
     _rewrite(path, "depmax.json", lambda text: text.replace(depmax.__version__, "7.3.1", 1))
-    with pytest.raises(ModelFileError, match=r"written by depmax 7\.3\.1, but this is depmax"):
+    with pytest.raises(ModelFileError, match=r"depmax 7\.3\.1"):
         load_model(path)
     with pytest.warns(UserWarning, match=r"depmax 7\.3\.1"):
         assert load_model(path, any_version=True).bandwidth == 2.0
@@ -281,10 +281,10 @@ def test_damaged_files_end_in_one_clear_error(tmp_path: Path) -> None:
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
-    with pytest.raises(ModelFileError, match="does not end in depmax's checksum"):
+    with pytest.raises(ModelFileError, match="checksum"):
         load_model(path)
     path.write_bytes(seal(path.read_bytes()))
-    with pytest.raises(ModelFileError, match=r"is not a model file: schema\.json is missing"):
+    with pytest.raises(ModelFileError, match=r"schema\.json is missing"):
         load_model(path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         load_model(tmp_path / "nowhere.skops")

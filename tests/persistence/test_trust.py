@@ -61,9 +61,7 @@ def test_a_pipeline_that_would_read_a_local_file(tmp_path: Path) -> None:
     reader = CountVectorizer(input="filename").fit([str(secret)])
     path = _crafted(make_pipeline(StandardScaler().fit(X), constant, reader), tmp_path / "m.skops")
     assert not skops.io.get_untrusted_types(file=path)
-    with pytest.raises(
-        ModelFileError, match=r"m\.skops holds types that depmax does not know"
-    ) as e:
+    with pytest.raises(ModelFileError, match=r"m\.skops holds types") as e:
         load_model(path)
     assert "CountVectorizer" in str(e.value)
     assert "DummyClassifier" in str(e.value)
@@ -82,7 +80,7 @@ def test_what_indexes_into_memory_is_asked_for_by_name(estimator: Any, tmp_path:
 
 def test_a_cache_of_pickles_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
     pipe = make_pipeline(StandardScaler(), memory=str(tmp_path)).fit(X)
-    with pytest.raises(TypeError, match=r"Pipeline\(memory=.* would read and write pickles"):
+    with pytest.raises(TypeError, match=r"Pipeline\(memory=.*pickles"):
         save_model(pipe, tmp_path / "m.skops")
     path = _crafted(pipe, tmp_path / "m.skops")
     with (
@@ -118,13 +116,13 @@ def test_one_array_many_times_is_counted_many_times(tmp_path: Path) -> None:
 
     path = _crafted([np.zeros(500_000)], tmp_path / "m.skops", repeat)
     assert path.stat().st_size < 100_000
-    with pytest.raises(ModelFileError, match=r"m\.skops would take .* MB of memory as a model"):
+    with pytest.raises(ModelFileError, match=r"m\.skops would take .* memory"):
         load_model(path, max_memory="100MB")
 
 
 def test_a_member_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
     save_model(Precomputed(np.zeros((1200, 1200))), tmp_path / "m.skops")
-    with pytest.raises(ModelFileError, match=r"the limit is 10 MB.*DEPMAX_MAX_MEMORY"):
+    with pytest.raises(ModelFileError, match=r"10 MB.*DEPMAX_MAX_MEMORY"):
         load_model(tmp_path / "m.skops", max_memory="10MB")
     load_model(tmp_path / "m.skops", max_memory="none")
 
@@ -137,7 +135,7 @@ def test_the_limit_comes_from_the_environment(
     with pytest.raises(ModelFileError, match="the limit is 10 MB"):
         load_model(tmp_path / "m.skops")
     monkeypatch.setenv("DEPMAX_MAX_MEMORY", "plenty")
-    with pytest.raises(ValueError, match="DEPMAX_MAX_MEMORY: 'plenty' is not a valid size"):
+    with pytest.raises(ValueError, match="DEPMAX_MAX_MEMORY: 'plenty'"):
         load_model(tmp_path / "m.skops")
 
 
@@ -147,7 +145,7 @@ def test_a_sparse_matrix_that_points_outside(tmp_path: Path) -> None:
     path = _crafted({"rows": matrix}, tmp_path / "m.skops")
     with (
         pytest.warns(UserWarning, match="does not state the version"),
-        pytest.raises(ModelFileError, match="a sparse matrix contradicts itself"),
+        pytest.raises(ModelFileError, match="sparse matrix contradicts"),
     ):
         load_model(path)
 
@@ -173,7 +171,7 @@ def test_a_support_vector_machine_that_points_outside(
     setattr(machine, name, value)
     with (
         pytest.warns(UserWarning, match="does not state the version"),
-        pytest.raises(ModelFileError, match="fitted attributes of SVC contradict"),
+        pytest.raises(ModelFileError, match="attributes of SVC contradict"),
     ):
         load_model(_crafted(machine, tmp_path / "m.skops"))
 
@@ -257,7 +255,7 @@ def test_an_array_holds_what_its_header_declares(array: Any, tmp_path: Path) -> 
         for name, content in members.items():
             archive.writestr(name, _grown(content))
     path.write_bytes(seal(packed.getvalue()))
-    with pytest.raises(ModelFileError, match=r"m\.skops is damaged: its part .* declares"):
+    with pytest.raises(ModelFileError, match=r"m\.skops is damaged: its part"):
         load_model(path, max_memory="10MB")
 
 

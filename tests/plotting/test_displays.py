@@ -101,7 +101,7 @@ class TestDependencePath:
             DependencePathDisplay.from_predictions(())
 
     def test_not_fitted(self):
-        with pytest.raises(ValueError, match="BAHSIC has no path_: fit it first"):
+        with pytest.raises(ValueError, match="BAHSIC has no path_"):
             DependencePathDisplay.from_estimator(BAHSIC())
 
 
@@ -204,7 +204,7 @@ class TestLoadings:
         assert display.positions is None
 
     def test_no_directions(self):
-        with pytest.raises(ValueError, match="GaussianNB has none of components_"):
+        with pytest.raises(ValueError, match=r"GaussianNB .*components_"):
             LoadingsDisplay.from_estimator(GaussianNB())
 
 

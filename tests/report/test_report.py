@@ -185,7 +185,7 @@ class TestWriting:
         assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
     def test_no_folder(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"the folder .*missing does not exist"):
+        with pytest.raises(FileNotFoundError, match="missing does not exist"):
             write_html(make_report(), tmp_path / "missing" / "report.html")
 
     def test_without_jinja2(self, monkeypatch):
@@ -195,5 +195,5 @@ class TestWriting:
 
     def test_without_matplotlib(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-        with pytest.raises(ImportError, match=r"matplotlib: pip install .depmax\[report\]."):
+        with pytest.raises(ImportError, match=r"depmax\[report\]"):
             render_html(make_report())

@@ -89,7 +89,7 @@ def test_external_checksum_is_that_of_the_unpacked_file(folder):
 
 def test_without_the_variable_the_error_names_it_and_the_file(monkeypatch):
     monkeypatch.delenv("DEPMAX_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match=r"usps\.csv\.gz does not come .*DEPMAX_DATA is"):
+    with pytest.raises(FileNotFoundError, match=r"usps\.csv\.gz .*DEPMAX_DATA"):
         load_external("usps")
     with pytest.raises(FileNotFoundError, match="DEPMAX_DATA is not set"):
         data_folder()
@@ -97,15 +97,15 @@ def test_without_the_variable_the_error_names_it_and_the_file(monkeypatch):
 
 def test_a_variable_that_names_no_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("DEPMAX_DATA", str(tmp_path / "absent"))
-    with pytest.raises(FileNotFoundError, match=r"DEPMAX_DATA does not name a folder: .*absent"):
+    with pytest.raises(FileNotFoundError, match=r"DEPMAX_DATA .*absent"):
         data_folder()
 
 
 def test_an_absent_file_is_named_with_the_nearest(folder):
     write(folder, "usps", "a,target\n1,0\n")
-    with pytest.raises(FileNotFoundError, match=r"usp\.csv\.gz .*DEPMAX_DATA.*Did you mean usps\?"):
+    with pytest.raises(FileNotFoundError, match=r"usp\.csv\.gz .*mean usps"):
         load_external("usp")
-    with pytest.raises(FileNotFoundError, match=r"mnist\.csv\.gz .*DEPMAX_DATA names\.$"):
+    with pytest.raises(FileNotFoundError, match=r"mnist\.csv\.gz .* names\.$"):
         load_external("mnist")
 
 
@@ -117,7 +117,7 @@ def test_a_name_is_no_path(folder, name):
 
 def test_a_broken_row_is_named(folder):
     write(folder, "torn", "a,b,target\n1,2,0\n1,0\n")
-    with pytest.raises(ValueError, match=r"torn\.csv\.gz, line 3: 2 cells, .* names 3"):
+    with pytest.raises(ValueError, match=r"torn\.csv\.gz, line 3: 2 cells"):
         load_external("torn")
 
 

@@ -146,9 +146,9 @@ class TestInput:
         assert list(kept.columns) == ["c0", "c1"]
 
     def test_numbers_are_refused(self, X):
-        with pytest.raises(ValueError, match="y holds numbers: use ZeroNormSVM"):
+        with pytest.raises(ValueError, match=r"y holds .*ZeroNormSVM"):
             R2W2().fit(X, X[:, 0])
-        with pytest.raises(ValueError, match="y holds numbers: use ZeroNormSVM"):
+        with pytest.raises(ValueError, match=r"y holds .*ZeroNormSVM"):
             R2W2().fit(X, X[:, :2])
 
     def test_one_class_is_refused(self, X):
@@ -156,7 +156,7 @@ class TestInput:
             R2W2().fit(X, np.ones(30, dtype=int))
 
     def test_other_kernels_are_refused(self, X, signs):
-        with pytest.raises(ValueError, match="linear and the Gaussian kernel, not of Laplace"):
+        with pytest.raises(ValueError, match="not of Laplace"):
             R2W2(kernel="laplace").fit(X, signs)
 
     def test_categories_are_refused(self, signs):

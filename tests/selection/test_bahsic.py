@@ -1,3 +1,8 @@
+"""BAHSIC and FOHSIC: what they find, on which input, and how many columns.
+
+Private modules: limits are lowered so that small tables pass them.
+"""
+
 from __future__ import annotations
 
 import itertools

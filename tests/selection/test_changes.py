@@ -1,4 +1,7 @@
-"""Every fast form equals the kernel computed on the columns after the change."""
+"""Every fast form equals the kernel computed on the columns after the change.
+
+Private modules: a search shows the best change only; here each fast form is compared.
+"""
 
 from __future__ import annotations
 

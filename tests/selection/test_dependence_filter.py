@@ -1,4 +1,7 @@
-"""Every score against its definition and its HSIC form, and the filter around them."""
+"""Every score against its definition and its HSIC form, and the filter around them.
+
+Private modules: bins and the expected information of counts are compared with draws.
+"""
 
 import numpy as np
 import pandas as pd
@@ -204,7 +207,7 @@ class TestAgainstDefinitions:
             assert y @ y - found == pytest.approx(risk, rel=1e-10)
 
     def test_ridge_refuses_a_penalty_of_zero(self, X, numbers):
-        with pytest.raises(ValueError, match="alpha of DependenceFilter must be a positive number"):
+        with pytest.raises(ValueError, match="alpha of DependenceFilter"):
             scores(X, numbers, "ridge", alpha=0.0)
 
     def test_qmi_does_not_depend_on_the_unit(self, X, classes):
@@ -334,7 +337,7 @@ class TestNumberOfColumns:
 
     @pytest.mark.parametrize("wanted", [0, 6, -1, 1.5, 0.0, "some"])
     def test_out_of_range(self, X, labels, wanted):
-        with pytest.raises(ValueError, match="n_features_to_select of DependenceFilter must be"):
+        with pytest.raises(ValueError, match="n_features_to_select"):
             DependenceFilter(wanted).fit(X, labels)
 
     def test_auto_counts_the_significant_columns(self):
@@ -344,7 +347,7 @@ class TestNumberOfColumns:
         assert (found.pvalues_adjusted_ <= 0.05).sum() == 2
 
     def test_auto_needs_p_values(self, X, labels):
-        with pytest.raises(ValueError, match=r"needs p-values.*score_func='snr'"):
+        with pytest.raises(ValueError, match=r"p-values.*score_func='snr'"):
             DependenceFilter("auto", score_func="snr").fit(X, labels)
 
 
@@ -369,13 +372,11 @@ class TestFunctions:
         assert found.pvalues_adjusted_ is None
 
     def test_wrong_shape(self, X, numbers):
-        with pytest.raises(ValueError, match=r"one number per column, 5 scores.*\(40,\)"):
+        with pytest.raises(ValueError, match=r"5 scores.*\(40,\)"):
             DependenceFilter(score_func=lambda X, y: X[:, 0]).fit(X, numbers)
 
     def test_unknown_name(self, X, labels):
-        with pytest.raises(
-            ValueError, match=r"Unknown score_func 'person'. Did you mean 'pearson'"
-        ):
+        with pytest.raises(ValueError, match=r"'person'.*'pearson'"):
             DependenceFilter(score_func="person").fit(X, labels)
 
     def test_kernel_of_objects(self, X, labels):
@@ -423,7 +424,7 @@ class TestFrames:
 
     def test_scores_of_numbers_refuse_categorical_columns(self, labels):
         frame = pd.DataFrame({"colour": pd.Categorical(labels)})
-        with pytest.raises(TypeError, match=r"score_func='t' reads numbers.*categorical: .*'hsic'"):
+        with pytest.raises(TypeError, match=r"score_func='t' .*'hsic'"):
             DependenceFilter(score_func="t").fit(frame, labels)
 
 

@@ -1,4 +1,7 @@
-"""Factors and tiles against explicit kernel matrices."""
+"""Factors and tiles against explicit kernel matrices.
+
+Private modules: products are compared before the path, which hides small faults.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HSICLasso against pyHSICLasso's answers, which tests/references/make_hsic_lasso.py stored."""
+"""HSICLasso against pyHSICLasso's answers, which tests/references/make_hsic_lasso.py stored.
+
+Private modules: pyHSICLasso's blocks are drawn with its own seeds, which HSICLasso does not take.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernel ridge regression on sets of columns: against refits, finite differences, and itself."""
+"""Kernel ridge regression on sets of columns: against refits, finite differences, and itself.
+
+Private modules: errors, slopes and updates have no public name; a search shows their order only.
+"""
 
 from __future__ import annotations
 

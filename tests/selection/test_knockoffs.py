@@ -158,9 +158,9 @@ def test_frames_and_pipelines(rng: np.random.Generator) -> None:
 
 def test_refusals(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
-    with pytest.raises(ValueError, match="fdr of Knockoffs must be a number > 0 and < 1"):
+    with pytest.raises(ValueError, match="fdr of Knockoffs"):
         Knockoffs(fdr=0.0).fit(X, y)
-    with pytest.raises(TypeError, match="has no scores_, coef_ or feature_importances_"):
+    with pytest.raises(TypeError, match="scores_, coef_"):
         Knockoffs(1, estimator=make_pipeline(DependenceFilter(), RandomForestRegressor(2))).fit(
             X, y
         )

@@ -1,4 +1,7 @@
-"""Moderated t and log odds, each computed again in another way."""
+"""Moderated t and log odds, each computed again in another way.
+
+Private modules: the prior of variances is compared with draws; a score shows it in one number.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""The path solver against scikit-learn, the optimality conditions and brute force."""
+"""The path solver against scikit-learn, the optimality conditions and brute force.
+
+Private modules: the solver is compared on designs that no table has.
+"""
 
 from __future__ import annotations
 
@@ -121,5 +124,5 @@ def test_nothing_enters_where_nothing_correlates() -> None:
 def test_the_order_does_not_depend_on_how_many_are_asked_for_ahead() -> None:
     design = random_design(6)
     one = nonnegative_path(design, 6)
-    design.ahead = lambda n_known: 1  # type: ignore[method-assign]  # looks one step ahead only
+    design.ahead = lambda n_known: 1
     assert nonnegative_path(design, 6).active == one.active

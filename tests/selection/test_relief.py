@@ -86,7 +86,7 @@ class TestAgainstTheAlgorithm:
         np.testing.assert_allclose(found, slow_relief(X, y), rtol=1e-10)
         levels = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical.from_codes(y, ["u", "v"])})
         assert Relief(n_neighbors=1, squared=True).fit(levels, y).scores_[1] == pytest.approx(1.0)
-        with pytest.raises(ValueError, match="squared=True of Relief is for classes"):
+        with pytest.raises(ValueError, match="squared=True of Relief"):
             Relief(squared=True).fit(X, X[:, 0])
 
     @pytest.mark.parametrize("k", [1, 7, 100])
@@ -199,12 +199,12 @@ class TestInput:
 
     @pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, None])
     def test_neighbours_out_of_range(self, X, n_neighbors):
-        with pytest.raises(ValueError, match="n_neighbors of Relief must be an integer >= 1"):
+        with pytest.raises(ValueError, match="n_neighbors of Relief"):
             Relief(n_neighbors=n_neighbors).fit(X, X[:, 0] > 0)
 
     @pytest.mark.parametrize("n_samples", [0, 41, 0.5])
     def test_samples_out_of_range(self, X, n_samples):
-        with pytest.raises(ValueError, match="n_samples of Relief must be an integer"):
+        with pytest.raises(ValueError, match="n_samples of Relief"):
             Relief(n_samples=n_samples).fit(X, X[:, 0] > 0)
 
     @pytest.mark.parametrize("wanted", [0, 6, "auto"])

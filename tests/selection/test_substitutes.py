@@ -1,4 +1,7 @@
-"""A substitute is named where a kept column says much of the same, and nowhere else."""
+"""A substitute is named where a kept column says much of the same, and nowhere else.
+
+Private modules: shares and p-values are compared before the thresholds that decide what is named.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.algebra.space import Space
 from depmax.data.sample import Sample, in_double
 from depmax.kernels.kernel import Kernel

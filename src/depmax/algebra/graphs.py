@@ -12,10 +12,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from sklearn.base import BaseEstimator
 
-from depmax._cached import cached_property
-from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, check_parameters, integer, number
-from depmax._threads import slices
+from depmax._resources import cached_property, slices, warn_if_long
 from depmax.algebra.points import SECONDS_PER_PAIR, Pairs, Points, median_distance
 
 #: Weights of edges: all equal, or by distance.

@@ -12,8 +12,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
-from depmax._limits import warn_if_long
-from depmax._threads import slices
+from depmax._resources import slices, warn_if_long
 from depmax.data.sample import Sample
 from depmax.kernels.distances import MEDIAN_ROWS, squared_distances
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax._resources import blas_threads_for_parts, map_threads, slices
 from depmax.data.chunks import Chunk
 from depmax.data.sample import in_double
 from depmax.data.stream import View

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._threads import chunk_rows, slices, small_problems
+from depmax._resources import chunk_rows, slices, small_problems
 from depmax.algebra.row_sums import (
     Aligned,
     BlockImages,

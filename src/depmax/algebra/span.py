@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._threads import blas_threads_for_parts, thread_pool
+from depmax._resources import blas_threads_for_parts, thread_pool
 from depmax.algebra.directions import NONE, leading, rank_of
 from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tiles_of
 from depmax.algebra.space import EPS, Form, Operator, Space, Span

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax._resources import blas_threads_for_parts, map_threads, slices
 from depmax.algebra.row_sums import (
     PARTS,
     Aligned,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from depmax._limits import VARIABLE, limited_to, max_memory
+from depmax._resources import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError, guarded
 from depmax.cli.reading.source import ReadOptions
 

@@ -20,7 +20,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax._resources import blas_threads_for_parts, map_threads, slices
 from depmax.data.columns import is_frame
 
 #: Bytes of a piece of an array, and of a batch of a file.

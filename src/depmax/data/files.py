@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from depmax._cached import cached_property
 from depmax._extras import require
 from depmax._files import DamagedFileError, naming, stamp, validated
-from depmax._limits import max_memory, require_memory, table_bytes
+from depmax._resources import cached_property, max_memory, require_memory, table_bytes
 from depmax.data.chunks import (
     Chunk,
     LocalScan,

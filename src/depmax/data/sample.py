@@ -12,9 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from depmax._cached import cached_property
-from depmax._limits import map_instead, require_pairs
-from depmax._threads import chunk_rows, slices
+from depmax._resources import cached_property, chunk_rows, map_instead, require_pairs, slices
 from depmax._warnings import warn_caller
 from depmax.data.chunks import Scan
 from depmax.data.columns import (

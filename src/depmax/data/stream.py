@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data.chunks import Chunk, RowsInChunks, Scan, stacked
 from depmax.data.columns import Columns
 from depmax.data.marks import Mark, marked

@@ -21,8 +21,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from depmax._resources import slices
 from depmax._text import counted
-from depmax._threads import slices
 from depmax._warnings import warn_caller
 from depmax.data.chunks import RowsInChunks, Scan
 from depmax.data.columns import (

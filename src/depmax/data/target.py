@@ -15,7 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data.chunks import RowsInChunks
 from depmax.data.columns import WIDE, in_narwhals, is_missing
 from depmax.data.table import refuse_unreadable, require_finite

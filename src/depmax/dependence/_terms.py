@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax import _limits
-from depmax._threads import map_threads, slices
+from depmax import _resources
+from depmax._resources import map_threads, slices
 from depmax.algebra.row_sums import Aligned, BlockImages, RowSums, SumBlocks, chunks_of, sum_rows
 from depmax.algebra.space import Form
 from depmax.algebra.targets import target_factor
@@ -270,7 +270,7 @@ def product_with(side: Sample, *, once: bool = False) -> Product:
 def tell_pairs(n_samples: int, visits: int = 1) -> None:
     """Warn how long visits to all pairs of rows take, if that is long."""
     seconds = SECONDS_PER_PAIR * visits * n_samples**2
-    _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
+    _resources.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
 
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax import _limits
+from depmax import _resources
 from depmax._extras import make_frame
 from depmax.data.sample import (
     Sample,
@@ -273,7 +273,7 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
             f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
             f"of X and {len(y.sides)} of y,"
         )
-        _limits.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
+        _resources.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
     found = combine(x, y, draws.count, draws.generator(), draws.n_jobs, plan)
     reached = count_at_least(found.observed, found.permuted, found.slack)
     return AggregateTest(
@@ -296,7 +296,7 @@ def _permutation_test(
     rng = draws.generator()
     if not (x.is_narrow and y.is_narrow):
         what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
-        _limits.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
+        _resources.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
     observed, permuted = permuted_statistics(x, y, draws.count, rng, draws.n_jobs, plan)
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)

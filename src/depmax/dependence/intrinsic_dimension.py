@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax._threads import chunk_rows, slices
+from depmax._resources import chunk_rows, slices
 from depmax.data import read_table
 from depmax.data.table import warn_of_scales
 from depmax.dependence.resolve import require_numbers

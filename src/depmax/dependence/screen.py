@@ -9,7 +9,7 @@ import numpy as np
 
 from depmax._extras import library_of
 from depmax._parameters import COMMON
-from depmax._threads import each_column, map_threads, one_blas_thread
+from depmax._resources import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
 from depmax.data.columns import Missing
 from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from depmax import _limits
+from depmax import _resources
 from depmax._extras import library_of, make_frame
-from depmax._threads import blas_threads_for_parts, map_threads
+from depmax._resources import blas_threads_for_parts, map_threads
 from depmax.data import Table, read_table, read_target
 from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
@@ -216,7 +216,7 @@ def screen_table(
     is_plain = not len(units) and contrasts.n_columns == bases.n_features
     limit = law.least(LESSER) if is_plain and d * (d - 1) // 2 >= MANY else None
     seconds = _seconds(bases, law.n_directions, limit is not None)
-    _limits.warn_if_long(f"Scoring all pairs of {d:,} columns", seconds, FEWER)
+    _resources.warn_if_long(f"Scoring all pairs of {d:,} columns", seconds, FEWER)
     _score_all(pair_scores, best, n_jobs, limit)
     if limit is not None and len(best.kept()[0]) < n_pairs:  # asked for pairs of lesser scores
         best = BestPairs(n_pairs, law)

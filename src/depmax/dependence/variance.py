@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from depmax._threads import chunk_rows, slices
+from depmax._resources import chunk_rows, slices
 from depmax._warnings import warn_caller
 from depmax.data.sample import Sample, require_finite_values, require_samples
 from depmax.dependence._nulls.law import is_varied, u_centred

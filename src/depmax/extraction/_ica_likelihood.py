@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from depmax._threads import map_threads
+from depmax._resources import map_threads
 from depmax.algebra.directions import complete_axes
 from depmax.maps.feature_map import signs
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from depmax._parameters import Rule, one_of
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.algebra.deflation import (
     EXHAUSTED,
     SPANNED,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters
-from depmax._threads import one_thread_for_few_rows
+from depmax._resources import one_thread_for_few_rows
 from depmax._warnings import warn_caller
 from depmax.algebra.space import Projection
 from depmax.algebra.span import pairs_held

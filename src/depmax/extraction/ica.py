@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
-from depmax._threads import one_blas_thread
+from depmax._resources import one_blas_thread
 from depmax._warnings import warn_caller
 from depmax.algebra.directions import Directions, principal
 from depmax.algebra.span import space_of

@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
-from depmax._threads import one_blas_thread
+from depmax._resources import one_blas_thread, warn_if_long
 from depmax.algebra.directions import Directions
 from depmax.algebra.space import Form, Space
 from depmax.algebra.span import space_of

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, special
 
-from depmax._limits import warn_if_long
 from depmax._parameters import one_of
-from depmax._threads import chunk_rows, slices
+from depmax._resources import chunk_rows, slices, warn_if_long
 from depmax.algebra.directions import leading
 from depmax.algebra.span import space_of
 from depmax.algebra.targets import square_of

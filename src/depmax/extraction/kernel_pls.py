@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._parameters import integer
-from depmax._threads import small_problems
+from depmax._resources import small_problems
 from depmax.algebra.deflation import Residual, deflate
 from depmax.algebra.space import FeatureProjection, Form, Space
 from depmax.data import read_target, require_finite_rows

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax._limits import warn_if_long
 from depmax._parameters import integer, number, one_of
-from depmax._threads import chunk_rows, slices
+from depmax._resources import chunk_rows, slices, warn_if_long
 from depmax.algebra.deflation import Examples, OrthogonalFeatures
 from depmax.algebra.directions import leading
 from depmax.algebra.losses import LOSSES, descent

@@ -11,7 +11,7 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, integer, is_whole
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax._warnings import warn_caller
 from depmax.algebra.deflation import (
     EXHAUSTED,

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._limits import require_values
 from depmax._parameters import Rule
+from depmax._resources import require_values
 from depmax.kernels.kernel import Capabilities, Facts, Kernel, count_distinct
 
 #: Weights of classes by label.
@@ -195,10 +195,10 @@ def require_indicators(n_rows: int, n_classes: int) -> None:
     >>> require_indicators(20_000, 10_000)
     Traceback (most recent call last):
     ...
-    depmax._limits.TooManyRowsError: Indicators of 10,000 classes in 20,000 rows would take 4.47 GB
-    of memory, and the limit is 4 GB. Merge rare classes; or are they identifiers or numbers that
-    were read as text? Pass numbers as floats. If you have the memory, allow more: --max-memory 8GB
-    on the command line, or DEPMAX_MAX_MEMORY=8GB in the environment.
+    depmax._resources.TooManyRowsError: Indicators of 10,000 classes in 20,000 rows would take
+    4.47 GB of memory, and the limit is 4 GB. Merge rare classes; or are they identifiers or numbers
+    that were read as text? Pass numbers as floats. If you have the memory, allow more: --max-memory
+    8GB on the command line, or DEPMAX_MAX_MEMORY=8GB in the environment.
     """
     if n_rows * n_classes > FREE_VALUES:
         require_values(

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.kernels._parts import Part, Parts
 from depmax.kernels.distances import differences
 from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._limits import require_pairs
 from depmax._parameters import integer, number
+from depmax._resources import require_pairs
 from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import (

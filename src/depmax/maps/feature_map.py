@@ -12,9 +12,8 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._limits import map_instead, require_pairs
 from depmax._parameters import check_parameters, integer
-from depmax._threads import chunk_rows, slices, small_problems
+from depmax._resources import chunk_rows, map_instead, require_pairs, slices, small_problems
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from depmax import _limits
-from depmax._limits import map_instead, require_pairs, warn_if_long
+from depmax import _resources
 from depmax._parameters import integer, number
+from depmax._resources import map_instead, require_pairs, warn_if_long
 from depmax.data.sample import Sample, require_positive, require_semidefinite
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
@@ -179,7 +179,7 @@ def warn_of_pivots(
     """
     m = sample.n_samples
     limit = m if n_components is None else min(n_components, m)
-    if seconds_of(limit) < _limits.LONG:
+    if seconds_of(limit) < _resources.LONG:
         return
     order = np.random.default_rng(0).permutation(np.flatnonzero(sample.diag() > 0.0))
     if not len(order):

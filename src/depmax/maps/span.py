@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._limits import require_pairs, warn_if_long
 from depmax._parameters import Rule, check_parameters, integer
+from depmax._resources import require_pairs, warn_if_long
 from depmax.data.sample import Reference, Sample
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._parameters import Rule, check_parameters, integer, is_whole, number, one_of
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax._warnings import warn_caller
 from depmax.data import Target, read_fit, read_new
 from depmax.neural.solvers import Training, as_solver

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from depmax._limits import require_memory
+from depmax._resources import require_memory
 
 #: The comment at the end of an archive: this, then 64 digits.
 _MARK = b"depmax sha256 "

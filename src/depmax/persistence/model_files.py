@@ -27,7 +27,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from depmax._extras import require
 from depmax._files import replacing
-from depmax._limits import FileTooLargeError, max_memory, require_memory
+from depmax._resources import FileTooLargeError, max_memory, require_memory
 from depmax._version import __version__
 from depmax.persistence.archives import (
     DamagedArchiveError,

@@ -26,7 +26,7 @@ import numpy as np
 from scipy import linalg
 from scipy.stats import rankdata
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.kernels.distances import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
 from depmax.selection._search.units import Units

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import betainc, gammaln
 from scipy.stats import false_discovery_control, rankdata
 
-from depmax._threads import map_threads, slices
+from depmax._resources import map_threads, slices
 from depmax.data.table import is_streamed, some_rows
 
 #: Rows that are compared at most: correlations are then known to 0.01.

@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer, number, one_of
-from depmax._threads import map_threads
+from depmax._resources import map_threads, warn_if_long
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from depmax._limits import warn_if_long
 from depmax._parameters import FLAG, integer
+from depmax._resources import warn_if_long
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples

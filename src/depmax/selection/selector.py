@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._extras import make_frame
 from depmax._parameters import check_parameters, is_whole
-from depmax._threads import one_thread_for_few_rows
+from depmax._resources import one_thread_for_few_rows
 from depmax._warnings import warn_caller
 from depmax.data import Scan, read_fit
 from depmax.data.columns import Categories, Missing

@@ -1,4 +1,7 @@
-"""compare on a Dask cluster of worker processes: the same results, and clear refusals."""
+"""compare on a Dask cluster of worker processes: the same results, and clear refusals.
+
+Private modules: which library seems to be missing is said to `depmax._extras`.
+"""
 
 from __future__ import annotations
 
@@ -245,14 +248,14 @@ def _pretend(package: str, version: str | None) -> None:
             raise metadata.PackageNotFoundError(name)
         return version if name == package and version else real(name)
 
-    told.real = real  # type: ignore[attr-defined]  # kept with its substitute
-    metadata.version = told  # type: ignore[assignment]  # on the worker, until _no_more
+    told.real = real
+    metadata.version = told
 
 
 def _no_more() -> None:
     from importlib import metadata
 
-    metadata.version = metadata.version.real  # type: ignore[attr-defined]  # set above
+    metadata.version = metadata.version.real
 
 
 INTERRUPTED = """

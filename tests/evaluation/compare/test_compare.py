@@ -162,12 +162,12 @@ class TestResults:
     def test_another_method_of_the_comparison(self, data, quick):
         assert quick.estimator("PCA").predict(data[0]).shape == (90,)
         for ask in (quick.estimator, quick.transformer, quick.kept_by):
-            with pytest.raises(ValueError, match="no method 'LDA' in this comparison: 'all col"):
+            with pytest.raises(ValueError, match="no method 'LDA'"):
                 ask("LDA")
 
     def test_a_predictor_makes_no_features(self, data):
         found = compare(*data, [GaussianNB()], cv=2, random_state=0)
-        with pytest.raises(ValueError, match="makes no features: use estimator"):
+        with pytest.raises(ValueError, match=r"makes no features.*estimator"):
             found.transformer("GaussianNB")
 
     def test_pickled_it_is_the_same(self, data):
@@ -471,7 +471,7 @@ class TestTrouble:
 
     def test_all_methods_fail(self, data):
         bad = Method("bad", Sized(_Failing()), has_dimension=False, complexity=0)
-        with pytest.raises(ValueError, match=r"could be fitted.*bad: RuntimeError"):
+        with pytest.raises(ValueError, match=r"could be fitted.*bad"):
             compare(*data, [bad], cv=2)
 
     def test_warnings_are_counted(self, data):
@@ -736,15 +736,15 @@ class TestGroups:
     def test_wrong_groups(self):
         X, y = np.random.default_rng(0).normal(size=(120, 3)), np.tile([0, 1], 60)
         cv = KFold(3, shuffle=True, random_state=0)
-        with pytest.raises(ValueError, match="into both the training and the test part"):
+        with pytest.raises(ValueError, match="training and the test part"):
             compare(X, y, ["PCA"], cv=cv, groups=self.groups)
         with pytest.raises(ValueError, match=r"one label per row of X \(120\)"):
             compare(X, y, ["PCA"], groups=self.groups[1:])
-        with pytest.raises(ValueError, match="cv=30 folds are more than 24 groups"):
+        with pytest.raises(ValueError, match=r"cv=30 .*24 groups"):
             compare(X, y, ["PCA"], cv=30, groups=self.groups)
         with pytest.raises(ValueError, match="All rows belong to one group"):
             compare(X, y, ["PCA"], groups=np.zeros(120))
-        with pytest.raises(ValueError, match=r"Class 1 of y is in too few groups"):
+        with pytest.raises(ValueError, match=r"Class 1 of y .* groups"):
             compare(X, (self.groups == 3).astype(int), ["PCA"], groups=self.groups, cv=2)
 
 

@@ -38,7 +38,7 @@ def table(kind: str) -> Any:
     gaps[3::11, 4] = np.nan
     if kind == "array with gaps":
         return gaps
-    levels = np.where(np.arange(N) % 13 == 5, None, LEVEL)  # type: ignore[arg-type]  # text or None
+    levels = np.where(np.arange(N) % 13 == 5, None, LEVEL)
     columns = {f"n{j}": gaps[:, j] for j in range(4)} | {"level": levels, "seen": LEVEL == "low"}
     return pl.DataFrame(columns) if kind == "polars" else pd.DataFrame(columns)
 
@@ -79,7 +79,7 @@ def test_for_every_judge_with_weights(judge: str, target: str) -> None:
         table("pandas"),
         TARGETS[target],
         ["BAHSIC", "PLS"],
-        judge=judge,  # type: ignore[arg-type]  # a name
+        judge=judge,
         scoring=scoring,
         cv=2,
         dimensions=[1, 3],

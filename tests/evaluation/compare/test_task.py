@@ -34,13 +34,13 @@ def test_one_function_decides(y: np.ndarray, kind: str) -> None:
     wanted = "multilabel" if y.ndim == 2 else "classes"
     assert read_target(y, task="classification").kind == wanted
     if y.dtype.kind == "U":
-        with pytest.raises(ValueError, match="task='regression' needs numbers"):
+        with pytest.raises(ValueError, match=r"task='regression'.*numbers"):
             read_target(y, task="regression")
     else:
         wanted = "multioutput" if y.ndim == 2 else "numbers"
         assert read_target(y, task="regression").kind == wanted
     with pytest.raises(ValueError, match="task must be one of 'auto'"):
-        read_target(y, task="guess")  # type: ignore[arg-type]  # refused, which is the test
+        read_target(y, task="guess")
 
 
 @pytest.mark.parametrize("y", [LABELS, LABELS.astype(float), LABELS / 2])

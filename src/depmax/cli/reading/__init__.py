@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from depmax._cached import cached_property
 from depmax._files import expand_home
+from depmax._resources import cached_property
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import ReadOptions, Source
 from depmax.datasets import Dataset, available, load

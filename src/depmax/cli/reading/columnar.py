@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from depmax._cached import cached_property
 from depmax._files import first_line, validated
-from depmax._limits import COLUMN_BYTES, require_memory
+from depmax._resources import COLUMN_BYTES, cached_property, require_memory
 from depmax.cli.errors import DataError, shortened
 from depmax.cli.reading.source import ReadOptions, Source, require_distinct
 from depmax.data.files import FORMATS, FileScan

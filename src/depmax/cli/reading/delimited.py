@@ -11,9 +11,8 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from depmax._cached import cached_property
 from depmax._files import first_line
-from depmax._limits import require_memory
+from depmax._resources import cached_property, require_memory
 from depmax.cli.errors import DataError
 from depmax.cli.reading.cells import CellEvidence, Types, settle
 from depmax.cli.reading.dialect import (

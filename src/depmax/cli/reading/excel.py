@@ -13,9 +13,8 @@ from zipfile import BadZipFile, ZipFile
 
 import polars as pl
 
-from depmax._cached import cached_property
 from depmax._extras import require
-from depmax._limits import FileTooLargeError, require_memory
+from depmax._resources import FileTooLargeError, cached_property, require_memory
 from depmax.cli.errors import DataError, shortened
 from depmax.cli.reading.delimited import Delimited
 from depmax.cli.reading.dialect import SAMPLE_LINES, Dialect, find_header

@@ -14,9 +14,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from depmax._cached import cached_property
 from depmax._files import DamagedFileError, first_line, stamp
-from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
+from depmax._resources import (
+    FileTooLargeError,
+    cached_property,
+    max_memory,
+    require_memory,
+    table_bytes,
+)
 from depmax._text import counted
 from depmax.cli.errors import DataError, shortened
 

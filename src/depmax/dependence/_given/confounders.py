@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data import Table
 from depmax.data.columns import Categories
 from depmax.dependence.exchange import as_exchange

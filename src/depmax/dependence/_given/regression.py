@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.dependence._given.confounders import (
     Additive,
     Confounders,

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax import _limits
+from depmax import _resources
 from depmax.data import Table, read_table, read_target
 from depmax.data.sample import (
     Sample,
@@ -203,9 +203,9 @@ def _family_of_table(X: Any) -> Family:
     warn_of_scales(Gaussian(), table.values, table.names, table.categories)
     if sparse.issparse(table.values):  # ranks and differences of rows are dense
         shape = table.values.shape
-        _limits.require_memory(
+        _resources.require_memory(
             8 * shape[0] * shape[1],
-            _limits.max_memory(),
+            _resources.max_memory(),
             "hsic_test: sparse X",
             "dense rows, which some of the kernels of 'auto' compare (pass kernel='gaussian', or "
             "the output of sklearn.decomposition.TruncatedSVD)",

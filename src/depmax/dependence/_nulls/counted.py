@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.algebra.targets import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample

@@ -19,7 +19,7 @@ from itertools import islice
 import numpy as np
 from scipy import fft
 
-from depmax._threads import map_threads, slices
+from depmax._resources import map_threads, slices
 from depmax.data.sample import Sample, require_finite_values
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence._terms import coordinates_to

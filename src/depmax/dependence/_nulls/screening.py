@@ -13,8 +13,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.stats import false_discovery_control
 
-from depmax._cached import cached_property
-from depmax._threads import map_threads, one_blas_thread, slices
+from depmax._resources import cached_property, map_threads, one_blas_thread, slices
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, require_finite_values
 from depmax.data.table import has_missing

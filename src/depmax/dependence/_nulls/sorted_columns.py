@@ -11,7 +11,7 @@ from threading import Lock
 import numpy as np
 from scipy import special
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.dependence._nulls.law import CHUNK, LEADING, leading_eigenvalues, u_centred
 from depmax.dependence._terms import unbiased_hsic
 from depmax.dependence.variance import shares_of_coordinates

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import Levels, sequential_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from depmax._cached import cached_property
-from depmax._threads import slices
+from depmax._resources import cached_property, slices
 from depmax.data.columns import Categories
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.trials import Setting, Trial, possible_sizes
 from depmax.evaluation.stability import Stability, stability_of

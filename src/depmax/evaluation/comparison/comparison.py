@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from depmax._cached import cached_property
 from depmax._extras import library_of, make_frame
+from depmax._resources import cached_property
 from depmax.dependence import Screening, screen
 from depmax.dependence.exchange import TooFewWays, neighbours_mentioned
 from depmax.evaluation.comparison.candidates import Candidates

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.algebra.targets import centred_target, square_of, target_sums
 from depmax.data import TargetKind, read_target
 from depmax.data.sample import Labels, Sample, warn_of_outputs

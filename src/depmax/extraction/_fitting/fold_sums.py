@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from depmax._threads import small_problems
+from depmax._resources import small_problems
 from depmax.algebra.directions import leading
 from depmax.algebra.space import Moments
 from depmax.maps.feature_map import signs

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.algebra.points import Points, points_of
 from depmax.data import read_target
 from depmax.data.sample import Sample

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from depmax._resources import chunk_rows, slices
 from depmax._text import counted
-from depmax._threads import chunk_rows, slices
 from depmax.algebra.row_sums import dense
 from depmax.algebra.space import FeatureProjection, Projection, SampleProjection
 from depmax.data.sample import is_precomputed, read_rows

@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._threads import chunk_rows, slices
+from depmax._resources import chunk_rows, slices
 from depmax.algebra.row_sums import dense
 from depmax.data import read_target
 from depmax.data.sample import read_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.algebra.deflation import Examples, OrthogonalFeatures, images_of, roots_of
 from depmax.algebra.directions import Directions
 from depmax.algebra.space import Projection, SampleProjection, Space

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from depmax._cached import cached_property
 from depmax._parameters import FLAG, number, one_of
+from depmax._resources import cached_property
 from depmax.algebra.directions import Directions
 from depmax.algebra.graphs import Laplacian, as_graph
 from depmax.algebra.points import Points, points_of

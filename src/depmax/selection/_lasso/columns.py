@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.data.columns import Categories
 from depmax.kernels import Delta
 from depmax.kernels._parts import Choose

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._cached import cached_property
-from depmax._threads import map_threads, slices
+from depmax._resources import cached_property, map_threads, slices
 from depmax.data.sample import Sample, require_semidefinite
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._lasso.columns import SharedKernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-from depmax._threads import each_column
+from depmax._resources import each_column
 from depmax.selection._scores.outputs import class_codes
 from depmax.selection._scores.score import Question, Scored
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._threads import each_column, map_threads, one_blas_thread
+from depmax._resources import each_column, map_threads, one_blas_thread
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import constant_columns

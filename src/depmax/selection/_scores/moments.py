@@ -19,7 +19,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data.chunks import Chunk
 from depmax.data.target import as_columns
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample, read_target_sample

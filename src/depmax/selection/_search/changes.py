@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._threads import slices
+from depmax._resources import slices
 from depmax.kernels.inner_products import Polynomial
 from depmax.kernels.kernel import Kernel
 from depmax.selection._search.data import Change, Outcome, SearchData

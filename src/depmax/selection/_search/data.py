@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from depmax._cached import cached_property
-from depmax._threads import map_threads, slices
+from depmax._resources import cached_property, map_threads, slices
 from depmax.data.sample import Sample
 from depmax.kernels.distances import with_far_values
 from depmax.kernels.neutral import Gaps

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
-from depmax._cached import cached_property
+from depmax._resources import cached_property
 from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample

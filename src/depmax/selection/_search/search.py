@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from depmax._cached import cached_property
-from depmax._threads import map_threads
+from depmax._resources import cached_property, map_threads
 from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.dependence.resolve import most_dependent

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax._parameters import FLAG, Rule, integer, is_number, one_of
+from depmax._resources import one_blas_thread
 from depmax._text import counted
-from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
