@@ -30,12 +30,10 @@ VARIES = 1e-10
 #: both only balance the two tests, which are exact by the other permutations.
 REFERENCE, SKEWED = 31, 1.5
 #: Parts of HSIC and of the linear part (docs/mathematics/screen.md says how they were chosen), and
-#: the largest p-value of one that counts: one of 1 must not outweigh whatever the other shows.
-WEIGHTS, MOST = (0.6, 0.4), 0.99
+#: the least and largest p-value of one that count: a p-value of 1 must not outweigh the other.
+WEIGHTS, LEAST, MOST = (0.6, 0.4), 1e-290, 0.99
 #: Logarithms of p-values within which two of them are ties.
 TIE = 1e-9
-#: The least of these p-values.
-LEAST = 1e-290
 
 
 def normal_scores(counts: np.ndarray) -> np.ndarray:
@@ -172,7 +170,7 @@ def combined(of_hsic: np.ndarray, of_linear: np.ndarray) -> np.ndarray:
     """P-values of both tests together: Cauchy's combination, whatever their dependence."""
     total = np.zeros(np.shape(of_hsic))
     for weight, pvalues in zip(WEIGHTS, (of_hsic, of_linear), strict=True):
-        total = total + weight / np.tan(np.pi * np.minimum(pvalues, MOST))
+        total = total + weight / np.tan(np.pi * np.clip(pvalues, LEAST, MOST))
     return np.asarray(np.arctan2(1.0, total) / np.pi)
 
 
@@ -212,4 +210,4 @@ class Strength:
         if of_share > 0.0:
             chi2 = self.rank * share / of_share
             second = special.gammaincc(0.5 * self.rank, 0.5 * chi2)
-        return np.asarray(-np.log(combined(np.maximum(first, LEAST), np.maximum(second, LEAST))))
+        return np.asarray(-np.log(combined(first, second)))

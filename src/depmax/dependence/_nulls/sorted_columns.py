@@ -239,7 +239,10 @@ class SortedColumns:
             yield target.hsic(inner, target.squares[rows] @ sums, outer), shares
 
     def in_orders(
-        self, target: TargetCoordinates, orders: Iterable[np.ndarray], linear: LinearPart | None
+        self,
+        target: TargetCoordinates,
+        orders: Iterable[np.ndarray],
+        linear: LinearPart | None = None,
     ) -> Iterator[Permuted]:
         """HSIC₁ of the first column with the target in random orders, in chunks.
 
