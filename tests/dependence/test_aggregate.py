@@ -17,8 +17,8 @@ from scipy import linalg, sparse
 from depmax import AggregateTest, hsic_test
 from depmax.data import Table
 from depmax.dependence._nulls import permutation
-from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
 from depmax.dependence._nulls.law import u_centred
+from depmax.dependence.hsic_test import RIDGE, Family, combine
 from depmax.kernels import Gaussian, Laplace
 
 N_ROWS = 60

@@ -26,8 +26,8 @@ from depmax.kernels import (
 from depmax.selection._search import changes as changes_module
 from depmax.selection._search import data as data_module
 from depmax.selection._search import squares
-from depmax.selection._search.changes import changes, column_shares
 from depmax.selection._search.data import Change, SearchData
+from depmax.selection._search.search import changes, column_shares
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))

@@ -13,8 +13,7 @@ from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.selection._lasso import designs
-from depmax.selection._lasso.columns import column_kernels
-from depmax.selection._lasso.designs import TileDesign, factor_design
+from depmax.selection._lasso.designs import TileDesign, column_kernels, factor_design
 from depmax.selection._lasso.nonnegative_path import nonnegative_path
 from depmax.selection._scores.outputs import standardized
 from tests.selection.lasso_oracles import explicit, gaussian_grams

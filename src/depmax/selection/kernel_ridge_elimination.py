@@ -26,10 +26,10 @@ from depmax.selection._kernel_ridge import (
     coordinates,
 )
 from depmax.selection._scores.outputs import images_of, standardized, target_images
+from depmax.selection._search.data import Units, make_units, n_leading
 from depmax.selection._search.how_many import first_sufficient, split_rows, units_of_rows
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
 from depmax.selection._search.selectors import UnitSelector, informative_first
-from depmax.selection._search.units import Units, make_units, n_leading
 from depmax.selection.selector import Ranking
 
 #: From so many units on, one leaves at a time,

@@ -35,7 +35,7 @@ from depmax.data.table import (
 )
 from depmax.data.weights import weigh
 from depmax.kernels import Kernel, Linear
-from depmax.selection._search.units import n_leading
+from depmax.selection._search.data import n_leading
 from depmax.selection._substitutes import LEVEL, substitutes
 
 #: Rows up to which a search keeps to one thread: its many products are small.

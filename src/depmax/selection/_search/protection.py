@@ -28,10 +28,10 @@ from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.kernel import column_hsic
+from depmax.selection._scores.score import column_hsic
+from depmax.selection._search.data import Units
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
-from depmax.selection._search.units import Units
 
 #: Adjusted p-value below which a column depends on the target, or a pair of columns interacts.
 LEVEL = 0.05

@@ -21,11 +21,10 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.selection._search.changes import column_shares, has_fast_form
+from depmax.selection._search.data import Units, make_units
 from depmax.selection._search.how_many import n_predictive
 from depmax.selection._search.protection import Observed
-from depmax.selection._search.search import Search
-from depmax.selection._search.units import Units, make_units
+from depmax.selection._search.search import Search, column_shares, has_fast_form
 from depmax.selection.selector import Ranking, WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
