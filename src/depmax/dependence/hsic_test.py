@@ -56,7 +56,7 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.weighted import weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.exchange import Plan, plan_of, warn_of_neighbours
+from depmax.dependence.exchange import PermutationScheme, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest
 from depmax.dependence.resolve import read_pair, refuse_to_choose
 from depmax.kernels import Gaussian, KernelLike, Laplace, Linear, as_kernel
@@ -243,18 +243,15 @@ def _test(
     m = x.n_samples
     require_equal_length(m, of_y.n_samples)
     require_samples(m, unbiased=True)
-    plan, held_for = None, None
-    if groups is None:
+    scheme = scheme_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
+    m, held_for = len(scheme.rows), None if scheme.is_free else "groups"
+    if scheme.is_free:
         warn_of_neighbours(x.sides[0].rows, of_y.sides[0].rows)
-    else:
-        plan = plan_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
-        assert plan is not None
-        m, held_for = len(plan.rows), "groups"
-        if method == "gamma":
-            raise ValueError(
-                "method='gamma' assumes that rows are independent: with groups, omit method or "
-                "pass method='permutation'."
-            )
+    elif method == "gamma":
+        raise ValueError(
+            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
+            "method='permutation'."
+        )
     several = len(x.sides) > 1 or len(of_y.sides) > 1
     held_for = "sample_weight" if weighed is not None and len(x.sides) > 1 else held_for
     if several and held_for is not None and m > GROUPED_ROWS:
@@ -265,17 +262,19 @@ def _test(
     if weighed is not None:
         of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
         x, of_y = replace(x, sides=of_x), replace(of_y, sides=counted)
-    if plan is not None and not plan.is_whole:
-        x, of_y = x.take(plan.rows), of_y.take(plan.rows)
+    if not scheme.is_whole:
+        x, of_y = x.take(scheme.rows), of_y.take(scheme.rows)
     if several:
-        return _aggregate_test(x, of_y, draws, plan)
+        return _aggregate_test(x, of_y, draws, scheme)
     pair = x.sides[0], of_y.sides[0]
     found = _by_law(*pair, draws.n_jobs) if method == "gamma" else None
-    return found or _permutation_test(*pair, draws, plan)
+    return found or _permutation_test(*pair, draws, scheme)
 
 
 # --- p-values -------------------------------------------------------------------------------------
-def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> AggregateTest:
+def _aggregate_test(
+    x: Family, y: Family, draws: _Draws, scheme: PermutationScheme
+) -> AggregateTest:
     """Many kernels, each permuted alike."""
     if not all(side.is_narrow for side in (*x.sides, *y.sides)):
         share = (len(x.sides) + len(y.sides)) / 16
@@ -284,7 +283,7 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
             f"of X and {len(y.sides)} of y,"
         )
         _resources.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
-    found = combine(x, y, draws.count, draws.generator(), draws.n_jobs, plan)
+    found = combine(x, y, draws.count, draws.generator(), scheme, draws.n_jobs)
     reached = count_at_least(found.observed, found.permuted, found.slack)
     return AggregateTest(
         statistic=found.observed,
@@ -292,7 +291,7 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
-        exchangeable=plan is None or plan.reliable,
+        exchangeable=scheme.reliable,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
@@ -300,14 +299,14 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
 
 
 def _permutation_test(
-    x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None
+    x: Sample, y: Sample, draws: _Draws, scheme: PermutationScheme
 ) -> IndependenceTest:
     """One kernel each."""
     rng = draws.generator()
     if not (x.is_narrow and y.is_narrow):
         what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
         _resources.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
-    observed, permuted = permuted_statistics(x, y, draws.count, rng, draws.n_jobs, plan)
+    observed, permuted = permuted_statistics(x, y, draws.count, rng, scheme, draws.n_jobs)
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)
     if slack > SLACK:  # the comparison needs single precision only, the reported value more
@@ -318,7 +317,7 @@ def _permutation_test(
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
-        exchangeable=plan is None or plan.reliable,
+        exchangeable=scheme.reliable,
     )
 
 
@@ -525,12 +524,12 @@ def combine(
     y: Family,
     n_permutations: int,
     rng: np.random.Generator,
-    n_jobs: int,
-    plan: Plan | None = None,
+    scheme: PermutationScheme,
+    n_jobs: int = 1,
 ) -> Combined:
     """Standardised HSIC over combinations of kernels, observed and permuted."""
     m = x.n_samples
-    table = permuted_table(x.sides, y.sides, n_permutations, rng, n_jobs, plan=plan)
+    table = permuted_table(x.sides, y.sides, n_permutations, rng, scheme, n_jobs)
     require_finite_values(table.values)
     slack = AMPLIFIED * (SLACK if m <= DOUBLE_ROWS else SINGLE_SLACK)
     squares_x = np.diag(table.gram_x)

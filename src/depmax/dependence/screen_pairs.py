@@ -27,9 +27,10 @@ from depmax.dependence._pairs.main_effects import (
     permutation_pvalues,
 )
 from depmax.dependence.exchange import (
+    FREE,
     Exchange,
     TooFewWays,
-    as_exchange,
+    exchange_of,
     is_exchangeable,
     warn_of_neighbours,
 )
@@ -204,12 +205,11 @@ def screen_table(
     bases = ColumnBases.of(contrasts.values)
     effects = MainEffects.of(bases)
     target = PairTarget.of(y, target_kernel, effects)
-    exchange = None if groups is None else as_exchange(groups)
-    units = np.empty(0, dtype=np.int64)
-    if exchange is not None:
-        units = _independent_units(exchange, m)
+    exchange = exchange_of(groups)
+    units = _independent_units(exchange, m)
+    if exchange is not FREE:
         is_exchangeable(exchange, m, np.asarray(y), table.values)
-    if exchange is not None and exchange.is_free_within_groups:
+    if exchange.is_free_within_groups:
         target = target.within(exchange.units(m))
     pair_scores = PairScores(bases, contrasts, target, units)
     law = pair_scores.law
@@ -235,9 +235,8 @@ def screen_table(
             signs = rng.choice([-1.0, 1.0], size=(units.max() + 1, n_permutations))
             alone = flipped_pvalues(best_two, effects, target.directions, units, signs)
         else:
-            plan = None if exchange is None else exchange.plan(m)
             alone = permutation_pvalues(
-                best_two, effects, target.directions, n_permutations, rng, plan
+                best_two, effects, target.directions, n_permutations, rng, exchange.plan(m)
             )
         permuted[chosen] = np.minimum(alone * contrasts.n_choices(pairs[chosen]), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]

@@ -16,7 +16,7 @@ from depmax.data.sample import require_samples, warn_of_outputs
 from depmax.data.table import constant_columns, has_missing, require_equal_length
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence._terms import is_constant
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import scheme_of
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
 from depmax.selection._scores import moments
 from depmax.selection._scores.outputs import one_dimensional
@@ -202,7 +202,7 @@ class DependenceFilter(WeightedSelector):
         question = Question(X, y, categories, self, groups, weight)
         require(score, question)
         if groups is not None:
-            plan_of(groups, question.side.n_samples, question.side.rows, X)
+            scheme_of(groups, question.side.n_samples, question.side.rows, X)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
         self.effects_, self.pvalues_adjusted_, n_significant = scored.effects, None, None

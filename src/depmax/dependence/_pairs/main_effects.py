@@ -15,7 +15,7 @@ from depmax.data import Target, read_target
 from depmax.data.sample import kernel_of_target, read_target_sample
 from depmax.data.table import require_equal_length
 from depmax.dependence._nulls.sorted_columns import TargetCoordinates
-from depmax.dependence.exchange import Plan
+from depmax.dependence.exchange import PermutationScheme
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import factor_to
 
@@ -399,7 +399,7 @@ def permutation_pvalues(
     directions: np.ndarray,
     n_permutations: int,
     rng: np.random.Generator,
-    plan: Plan | None = None,
+    scheme: PermutationScheme,
 ) -> np.ndarray:
     """Share of permutations of the target that score a pair at least as high as the data do.
 
@@ -416,8 +416,8 @@ def permutation_pvalues(
     n_permutations : int
     rng : Generator
         Draws the permuted rows.
-    plan : Plan, optional
-        How rows are exchanged; by default all with all.
+    scheme : PermutationScheme
+        How rows are exchanged.
 
     Returns
     -------
@@ -433,11 +433,7 @@ def permutation_pvalues(
         draws = deepcopy(rng)  # the same permutations for every part
         for some in slices(n_permutations, at_once):
             count = some.stop - some.start
-            if plan is None:
-                orders = np.argsort(draws.random((count, m)), axis=1)
-            else:
-                orders = plan.orders(count, draws)
-            reached[part] += _reached(left, directions, orders, raised)
+            reached[part] += _reached(left, directions, scheme.orders(count, draws), raised)
     return (reached + 1) / (n_permutations + 1)
 
 

@@ -18,7 +18,7 @@ from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 from depmax.dependence._nulls.screening import ScreeningTarget, screen_columns
 from depmax.dependence._nulls.weighted import WeighedTarget
 from depmax.dependence._terms import cosine
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import FREE, Exchange, exchange_of
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.kernels import Delta, Kernel, KernelLike, Linear, as_kernel
 from depmax.selection._scores.moments import ColumnMoments, column_moments
@@ -116,14 +116,14 @@ def column_hsic(
     *,
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
-    groups: Any = None,
+    exchange: Exchange = FREE,
     n_jobs: int | None = None,
     missing: Missing = "neutral",
     with_effects: bool = False,
 ) -> tuple[np.ndarray, ...]:
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
 
-    Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
+    Categorical columns, given as codes, are compared by equality. ``exchange`` is that of rows.
     With effects there is a third array of shape (n_features, 3), found in the same visit of every
     column: normalised HSIC and the ends of its interval, each between 0 and 1. Where rows of the
     target have weights, there are scores only.
@@ -137,9 +137,9 @@ def column_hsic(
             return weighed.score(own, column, True, test=False)[0]
 
         return (each_column(X, scored, n_jobs),)
-    exchange = None if groups is None else as_exchange(groups)
-    plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
-    prepared = ScreeningTarget.of(target, TOLERANCE, exchange, plan)
+    scheme = exchange.plan(target.n_samples, target.rows)
+    permuted = (None, None) if scheme.is_free else (exchange, scheme)
+    prepared = ScreeningTarget.of(target, TOLERANCE, *permuted)
     found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
@@ -158,7 +158,7 @@ def hsic(question: Question) -> Scored:
         side,
         kernel=options.kernel,
         categories=question.categories,
-        groups=question.groups,
+        exchange=exchange_of(question.groups),
         n_jobs=options.n_jobs,
         missing=options.missing,
         with_effects=True,
