@@ -524,7 +524,7 @@ def combine(
     y: Family,
     n_permutations: int,
     rng: np.random.Generator,
-    scheme: PermutationScheme,
+    scheme: PermutationScheme | None = None,
     n_jobs: int = 1,
 ) -> Combined:
     """Standardised HSIC over combinations of kernels, observed and permuted."""

@@ -54,14 +54,16 @@ def permuted_statistics(
     y: Sample,
     n_permutations: int,
     rng: np.random.Generator,
-    scheme: PermutationScheme,
+    scheme: PermutationScheme | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, np.ndarray]:
     """HSIC₁ as observed and for ``n_permutations`` random permutations of one side.
 
-    The rows are those that take part in the scheme. Unless they are free, y is reordered by it.
+    The rows are those that take part in the scheme, by default all and free. Unless they are free,
+    y is reordered by it.
     """
     m = x.n_samples
+    scheme = scheme or FREE.plan(m)
     if not scheme.is_free:
         orders = scheme.with_identity(n_permutations, rng)
         x, y = _measured(x), _measured(y)
@@ -85,9 +87,8 @@ def permuted_statistics(
 def permutation_chunks(
     x: Sample, y: Sample, scheme: PermutationScheme | None = None
 ) -> Iterator[np.ndarray]:
-    """HSIC₁ of ever more random permutations of one side, with a fixed seed; rows may be free."""
+    """HSIC₁ of ever more random permutations of one side, with a fixed seed."""
     rng = np.random.default_rng(0)
-    scheme = scheme or FREE.plan(x.n_samples)
     while True:
         yield permuted_statistics(x, y, CHUNK, rng, scheme)[1]
 
@@ -218,7 +219,7 @@ def permuted_table(
     ys: Sequence[Sample],
     n_permutations: int,
     rng: np.random.Generator,
-    scheme: PermutationScheme,
+    scheme: PermutationScheme | None = None,
     n_jobs: int = 1,
     *,
     with_grams: bool = True,
@@ -234,6 +235,7 @@ def permuted_table(
     """
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
+    scheme = scheme or FREE.plan(m)
     if not scheme.is_free:
         return gathered_table(xs, ys, scheme.with_identity(n_permutations, rng))
     if m <= FEW_ROWS and with_grams:
