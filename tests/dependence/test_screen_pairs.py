@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax.datasets import make_mixed
-from depmax.dependence._pairs.main_effects import (
+from depmax.dependence._main_effects import (
     ColumnBases,
     MainEffects,
     PairTarget,

@@ -18,14 +18,14 @@ from depmax.data import Table, read_table, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
-from depmax.dependence._nulls.law import TINY
-from depmax.dependence._pairs.main_effects import (
+from depmax.dependence._main_effects import (
     ColumnBases,
     MainEffects,
     PairTarget,
     flipped_pvalues,
     permutation_pvalues,
 )
+from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import (
     FREE,
     Exchange,
@@ -535,7 +535,7 @@ class PairScores:
 
     def of_contrasts(self, pairs: np.ndarray) -> np.ndarray:
         """Scores of pairs of contrasts."""
-        from depmax.dependence._pairs._pair_loop import scores_of_pairs
+        from depmax.dependence._pair_loop import scores_of_pairs
 
         bases, found = self._bases, np.empty(len(pairs))
         of_columns = bases.linear, bases.square, bases.skew, bases.curve, bases.constant
@@ -579,7 +579,7 @@ class PairScores:
         A score is at most the squared covariance over the variance of independent rows, which
         products in single precision tell.
         """
-        from depmax.dependence._pairs._pair_loop import promising
+        from depmax.dependence._pair_loop import promising
 
         stacked, powers, margins = self._single
         m, n = stacked.shape[2], rows.stop - rows.start

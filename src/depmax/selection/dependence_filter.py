@@ -19,7 +19,6 @@ from depmax.dependence._terms import is_constant
 from depmax.dependence.exchange import scheme_of
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
 from depmax.selection._scores import moments
-from depmax.selection._scores.outputs import one_dimensional
 from depmax.selection._scores.score import (
     Question,
     Score,
@@ -28,6 +27,7 @@ from depmax.selection._scores.score import (
     hsic,
     mmd,
     mutual_information,
+    one_dimensional,
     qmi,
 )
 from depmax.selection.selector import Ranking, WeightedSelector, best_first

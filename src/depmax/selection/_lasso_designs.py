@@ -28,7 +28,7 @@ from depmax.kernels import Delta
 from depmax.kernels._parts import Choose
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.selection._scores.outputs import standardized
+from depmax.selection._scores.score import standardized
 
 
 @dataclass(frozen=True)
