@@ -328,6 +328,21 @@ class SearchData:
         square *= 0.5  # both orders of a pair are inside the square
         return weights
 
+    def weights_between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Weights of some rows with others that are none of these, both orders of a pair added."""
+        if self._products is not None:
+            first, second = self._products
+            weights = np.asarray(first[rows] @ second[others].T)
+        else:
+            both = self.target.take(np.concatenate([rows, others]))
+            weights = both.tile(slice(0, len(rows)), slice(len(rows), None))
+            weights -= self.means[rows, np.newaxis]
+            weights += self.constant - self.means[others]
+        if self.target.weight is not None:
+            weights *= self.target.weight[rows, np.newaxis] * self.target.weight[others]
+        weights *= 2.0 * self.scale
+        return weights
+
     def kept_strip(self, rows: slice) -> tuple[np.ndarray, float]:
         """A strip of weights in the precision of products, and what its sum has gained by rounding.
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from depmax._resources import cached_property, map_threads, slices
 from depmax.data.sample import Sample
@@ -112,6 +113,8 @@ def polynomial_changes(data: SearchData, kernel: Any, change: Change) -> Outcome
 TILE, BATCH = 512, 2**16
 #: Squares below this share of the rows' squared lengths have lost too many digits.
 CANCELLED = 1e-6
+#: Part of the pairs of a tile from which on all are recomputed at once.
+MANY_DOUBTFUL = 0.1
 #: Numbers that a recomputation may gather at once.
 GATHERED = 10**6
 
@@ -146,6 +149,9 @@ class _Columns:
 
 def _renew(squares: np.ndarray, doubtful: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Replace the squared distances of doubtful pairs by sums of squared differences."""
+    if np.count_nonzero(doubtful) > MANY_DOUBTFUL * doubtful.size:  # rows that differ in one column
+        np.copyto(squares, cdist(left, right, "sqeuclidean"), where=doubtful)
+        return
     first, second = np.nonzero(doubtful)
     for part in slices(len(first), max(1, GATHERED // max(1, left.shape[1]))):
         differences = left[first[part]] - right[second[part]]
