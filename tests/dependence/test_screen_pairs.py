@@ -21,8 +21,9 @@ from depmax.dependence._main_effects import (
     MainEffects,
     PairTarget,
     class_residuals,
+    interactions,
 )
-from depmax.dependence.screen_pairs import BestPairs, Law, PairScreening, interactions, screen_pairs
+from depmax.dependence.screen_pairs import BestPairs, Law, PairScreening, screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")
 
@@ -537,7 +538,7 @@ def test_permutations_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=60)
     whole = screen_pairs(X, y, random_state=0)
     assert np.isfinite(whole.pvalues_permutation).sum() >= 2
-    monkeypatch.setattr("depmax.dependence.screen_pairs.HELD", 61)  # a pair at a time
+    monkeypatch.setattr("depmax.dependence._main_effects.HELD", 61)  # a pair at a time
     parts = screen_pairs(X, y, random_state=0)
     np.testing.assert_array_equal(whole.pvalues_permutation, parts.pvalues_permutation)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from depmax.selection._lasso import designs
 from sklearn.linear_model import lars_path
 
 from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
+from depmax.selection import _lasso_designs as designs
 from depmax.selection._lasso_designs import TileDesign, column_kernels, factor_design
 from depmax.selection._nonnegative_path import nonnegative_path
 from depmax.selection._scores.score import standardized
