@@ -361,8 +361,8 @@ class Block:
         counts = np.ones(len(samples)) if part.weight is None else part.weight
         gram, pairs = part.gram(), np.outer(counts, counts)
         raw = np.sqrt(np.vdot(pairs, gram**2))
-        gram = gram - np.average(gram, axis=0, weights=counts)
-        gram -= np.average(gram, axis=1, weights=counts)[:, np.newaxis]
+        gram = gram - counts @ gram / counts.sum()
+        gram -= (gram @ counts / counts.sum())[:, np.newaxis]
         norm = np.sqrt(np.vdot(pairs, gram**2))
         return cls(samples, counts, gram / norm if norm > ROUNDING * raw else np.zeros_like(gram))
 
@@ -434,7 +434,7 @@ class Block:
             values = values_of(left, right)
             self.add_sums(values, left, right, means)
         means /= self.counts.sum()
-        mean = np.average(means, axis=0, weights=self.counts)
+        mean = self.counts @ means / self.counts.sum()
         for left, right, pairs in self.tiles:
             values = values if len(self.tiles) == 1 else values_of(left, right)
             values -= means[left, np.newaxis] + (means[right] - mean)
