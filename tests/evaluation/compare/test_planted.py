@@ -153,6 +153,28 @@ def test_numbers_keep_their_values(data):
     np.testing.assert_array_equal(np.sort(Keeps.shown[-1]), np.sort(y))
 
 
+def test_what_fails_is_named_and_the_comparison_is_kept(data):
+    class Moody(Keeps):
+        """Fails where there are as many rows as the whole table has."""
+
+        def fit(self, X, y):
+            if len(X) == 159:
+                raise RuntimeError("in a mood")
+            return super().fit(X, y)
+
+    found = compare(*data, {"moody": Moody((1, 4))}, planted=True, **QUICK)
+    assert "RuntimeError: in a mood" in found.planted.reason
+
+    def interrupt(state):
+        if "planting" in state.step and state.done:
+            raise KeyboardInterrupt
+
+    methods = {"fixed": Keeps((1, 4))}
+    found = compare(*data, methods, planted=True, progress=interrupt, **QUICK)
+    assert found.planted is None
+    assert found.complete
+
+
 def test_nothing_is_planted_where_nothing_is_predicted(data):
     noise = np.random.default_rng(3).permutation(data[1])
     found = compare(data[0], noise, ["HSIC filter"], planted=True, **QUICK)

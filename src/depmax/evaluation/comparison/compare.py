@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -246,8 +247,9 @@ def compare(
     )
     _require_an_outcome(comparison)
     if planted and comparison.complete:
-        recovery = planted_recovery(comparison, n_jobs=n_jobs, progress=work.listener)
-        return replace(comparison, planted=recovery)
+        with suppress(KeyboardInterrupt):  # the comparison itself is complete
+            recovery = planted_recovery(comparison, n_jobs=n_jobs, progress=work.listener)
+            return replace(comparison, planted=recovery)
     return comparison
 
 

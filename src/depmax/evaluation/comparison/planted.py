@@ -105,6 +105,8 @@ class PlantedRecovery:
         Shape to the mean score that its planted columns reach.
     short : tuple of str
         Shapes whose targets are harder for the judge than that, even without noise.
+    failures : tuple of str
+        Why some targets could not be planted, or a selector failed on them: they do not count.
     reason : str, default=""
         Why nothing was planted.
 
@@ -129,6 +131,7 @@ class PlantedRecovery:
     score: float = float("nan")
     reached: Mapping[str, float] | None = None
     short: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     reason: str = ""
 
     def __str__(self) -> str:
@@ -146,6 +149,7 @@ class PlantedRecovery:
             f"{', '.join(lower)}), {best.method} finds {100 * best.found:.0f}% (95% interval "
             f"{100 * best.low:.0f}% to {100 * best.high:.0f}%; {', '.join(parts)}), and "
             f"{100 * best.others:.0f}% of the columns that it keeps are others."
+            + (f" {len(self.failures)} more failed: {self.failures[0]}." if self.failures else "")
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -272,7 +276,9 @@ def _plan(found: Comparison) -> tuple[str, _Plan | None]:
             "Nothing can be planted: the observed score is no better than guessing, and so would "
             "that of planted targets be."
         ), None
-    kept = candidates.all[places[0]].size or len(found.kept_by(candidates.all[places[0]].method))
+    best = candidates.all[places[0]]
+    masks = candidates.masks(best)
+    kept = best.size or (MOST_PLANTED if masks is None else int(np.median(masks.sum(axis=1))))
     count = max(2, min(kept, MOST_PLANTED, int(problem.n_features * PART_PLANTED)))
     ordered = tuple(methods[candidates.all[place].method] for place in places)
     return "", _Plan(
@@ -301,6 +307,15 @@ def _seconds(found: Comparison, plan: _Plan, n_targets: int, n_jobs: int | None)
 
 def _one_target(plan: _Plan, X: Any, shape: str, repeat: int) -> _Target:
     """Plant a target of a shape, and let every selector search for its columns."""
+    with quiet_warnings():
+        try:
+            return _searched(plan, X, shape, repeat)
+        except Exception as error:  # the comparison before it is worth keeping
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            return _Target(shape, failure=reason)
+
+
+def _searched(plan: _Plan, X: Any, shape: str, repeat: int) -> _Target:
     rng = np.random.default_rng([plan.setting.seed, repeat, SHAPES.index(shape)])
     table = read_table(without_gaps(X, plan.setting.fill))
     values = np.asarray(table.values, dtype=np.float64)
@@ -309,24 +324,21 @@ def _one_target(plan: _Plan, X: Any, shape: str, repeat: int) -> _Target:
     if len(planted) < 2:
         return _Target(shape, failure="the columns are nearly copies of each other")
     signal = _signal(rng, shape, values[:, planted], coded[planted])
-    noise = _noise(rng, plan)
-    with quiet_warnings():
-        try:
-            few = Prepare(plan.setting.fill, encode=True)
-            own = np.asarray(few.fit_transform(_safe_indexing(X, planted, axis=1)))
-            score, y = _calibrated(plan, own, signal, noise)
-        except ValueError as error:
-            return _Target(shape, failure=str(error).splitlines()[0])
-        hits = {}
-        for method in plan.methods:
-            model = make_estimator(method, len(planted), X, plan.setting)
-            model = model[: [name for name, _ in model.steps].index("features") + 1]
-            model = fitted(model, X, y, plan.setting.sample_weight)
-            kept = columns_kept(model, values.shape[1])
-            alike = shared(values[:, planted], values[:, kept], coded[planted], coded[kept])
-            alike = (alike >= ALIKE) | (planted[:, np.newaxis] == kept)
-            n_found, n_others = alike.any(axis=1).sum(), (~alike.any(axis=0)).sum()
-            hits[method.name] = int(n_found), int(n_others), len(kept)
+    few = Prepare(plan.setting.fill, encode=True)
+    own = np.asarray(few.fit_transform(_safe_indexing(X, planted, axis=1)))
+    score, y = _calibrated(plan, own, signal, _noise(rng, plan))
+    hits = {}
+    for method in plan.methods:
+        model = make_estimator(method, len(planted), X, plan.setting)
+        model = model[: [name for name, _ in model.steps].index("features") + 1]
+        model = fitted(model, X, y, plan.setting.sample_weight)
+        kept = columns_kept(model, values.shape[1])
+        alike = planted[:, np.newaxis] == kept
+        if len(kept):
+            parts = values[:, planted], values[:, kept], coded[planted], coded[kept]
+            alike |= shared(*parts) >= ALIKE
+        n_found, n_others = alike.any(axis=1).sum(), (~alike.any(axis=0)).sum()
+        hits[method.name] = int(n_found), int(n_others), len(kept)
     return _Target(shape, len(planted), score, hits)
 
 
@@ -461,8 +473,9 @@ def _score(plan: _Plan, few: np.ndarray, y: np.ndarray) -> float:
 def _summary(found: Comparison, plan: _Plan, targets: Sequence[_Target]) -> PlantedRecovery:
     """Shares by selector and shape."""
     planted = [target for target in targets if target.hits is not None]
+    failures = tuple(target.failure for target in targets if target.hits is None)
     if not planted:
-        return PlantedRecovery(reason=f"Nothing could be planted: {targets[0].failure}.")
+        return PlantedRecovery(reason=f"Nothing could be planted: {failures[0]}.")
     shapes = [shape for shape in SHAPES if any(one.shape == shape for one in planted)]
 
     def recovered(method: str, shape: str, some: list[_Target]) -> Recovered:
@@ -487,4 +500,5 @@ def _summary(found: Comparison, plan: _Plan, targets: Sequence[_Target]) -> Plan
         plan.metric.sign * plan.goal,
         {shape: plan.metric.sign * score for shape, score in reached.items()},
         tuple(shape for shape, score in reached.items() if score < plan.goal - 2 * plan.tolerance),
+        failures,
     )
