@@ -39,8 +39,8 @@ class RecoveryDisplay(Display):
     >>> import numpy as np
     >>> from depmax.plotting import RecoveryDisplay
     >>> found = np.array([[0.9, 0.6]])
-    >>> display = RecoveryDisplay.from_predictions(
-    ...     found, found - 0.1, found + 0.1, 1 - found, methods=["BAHSIC"], shapes=["a", "b"]
+    >>> display = RecoveryDisplay(
+    ...     ["BAHSIC"], ["linear", "curved"], found, found - 0.1, found + 0.1, 1 - found
     ... )
     >>> display.others.round(1).tolist()
     [[0.1, 0.4]]
@@ -53,40 +53,6 @@ class RecoveryDisplay(Display):
     high: np.ndarray
     others: np.ndarray
     chance: float = float("nan")
-
-    @classmethod
-    def from_predictions(
-        cls,
-        found: Any,
-        low: Any,
-        high: Any,
-        others: Any,
-        *,
-        methods: Sequence[str],
-        shapes: Sequence[str],
-        chance: float = float("nan"),
-        ax: Axes | None = None,
-    ) -> RecoveryDisplay:
-        """Shares that were counted.
-
-        Parameters
-        ----------
-        found, low, high, others : array-like of shape (n_methods, n_shapes)
-        methods, shapes : sequences of str
-        chance : float, optional
-        ax : matplotlib Axes, optional
-            Draw at once.
-        """
-        display = cls(
-            tuple(methods),
-            tuple(shapes),
-            np.asarray(found, dtype=float),
-            np.asarray(low, dtype=float),
-            np.asarray(high, dtype=float),
-            np.asarray(others, dtype=float),
-            chance,
-        )
-        return display._drawn_on(ax)
 
     def _size(self) -> tuple[float, float]:
         return 5.0, 0.9 + 0.22 * (len(self.shapes) + 1) * len(self.methods)
@@ -110,13 +76,7 @@ class RecoveryDisplay(Display):
         ax.invert_yaxis()
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the planted columns that are kept")
-        ax.legend(
-            loc="lower center",
-            bbox_to_anchor=(0.4, 1.0),
-            ncols=2,
-            frameon=False,
-            fontsize="small",
-            handlelength=1.0,
-            columnspacing=1.0,
-        )
+        place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.4, 1.0), "ncols": 2}
+        style: dict[str, Any] = {"fontsize": "small", "handlelength": 1.0, "columnspacing": 1.0}
+        ax.legend(frameon=False, **place, **style)
         tidy(ax, grid="x")

@@ -88,7 +88,7 @@ def test_said_everywhere(found):
     assert part.text[0] == text
     assert len(part.tables[0].rows) == 8
     np.testing.assert_allclose(part.pictures[0].display.found[0, 0], found.planted.rows[0].found)
-    assert found.planted.plot(Figure().add_subplot()).methods == (best.method, "BAHSIC")
+    assert found.planted.plot(Figure().add_subplot()).methods == [best.method, "BAHSIC"]
     assert "planted=True" in report.sections[-1].code
     assert "How far can these rows" in render_html(report)
 

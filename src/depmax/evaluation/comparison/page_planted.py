@@ -68,9 +68,7 @@ def recovery_display(planted: PlantedRecovery) -> RecoveryDisplay:
         for name in ("found", "low", "high", "others")
     )
     chance = planted.n_planted / planted.n_columns
-    return RecoveryDisplay.from_predictions(
-        found, low, high, others, methods=methods, shapes=shapes, chance=chance
-    )
+    return RecoveryDisplay(methods, shapes, found, low, high, others, chance)
 
 
 def _picture(planted: PlantedRecovery) -> Picture:

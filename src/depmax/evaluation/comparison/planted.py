@@ -391,17 +391,15 @@ def _signal(
 
 def _noise(rng: np.random.Generator, plan: _Plan) -> np.ndarray:
     """Noise of variance one, as much alike within groups of rows as the target is."""
-    own = rng.normal(size=len(plan.y))
-    if plan.units is None:
-        return own
-    alike = _alike_in_units(plan)
-    of_unit = rng.normal(size=plan.units.max() + 1)[plan.units]
-    return np.sqrt(alike) * of_unit + np.sqrt(1.0 - alike) * own
+    alike, units = _alike_in_units(plan), plan.units
+    of_unit = 0.0 if units is None else rng.normal(size=units.max() + 1)[units]
+    return np.sqrt(alike) * of_unit + np.sqrt(1.0 - alike) * rng.normal(size=len(plan.y))
 
 
 def _alike_in_units(plan: _Plan) -> float:
     """Mean product of the targets of two rows of a group, in units of their variance."""
-    assert plan.units is not None
+    if plan.units is None:
+        return 0.0
     y = plan.y.astype(float) if plan.setting.truth.kind == "numbers" else plan.y
     if plan.setting.truth.classes is not None:
         y = (plan.y[:, np.newaxis] == plan.setting.truth.classes).astype(float)
