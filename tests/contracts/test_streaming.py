@@ -208,8 +208,13 @@ def test_every_source_gives_the_answer_of_rows_in_memory(
     )
 
 
-@pytest.mark.parametrize("source", ["chunks", "iterator", "files", "dask frame", "dask table"])
-@pytest.mark.parametrize("name", sorted(STREAMING))
+#: Every extractor reads them in chunks, and every source is read; the test above has all pairs.
+OF_FRAMES = ["iterator", "files", "dask frame", "dask table"]
+CATEGORIES = [(name, "chunks") for name in sorted(STREAMING)]
+CATEGORIES += list(zip(["HBFE", "HSCA", "SIR", "KernelLDA"], OF_FRAMES, strict=True))
+
+
+@pytest.mark.parametrize(("name", "source"), CATEGORIES)
 def test_categories_are_those_of_all_chunks(name: str, source: str, tmp_path: Path) -> None:
     X, y = TABLE[NAMES], TABLE["text"]
     expected = _made(name).fit(X, y)

@@ -1,20 +1,12 @@
 """Kernel target alignment against kernel matrices multiplied out."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from depmax.dependence import _terms
 from depmax.dependence.alignment import alignment
 from depmax.dependence.hsic import hsic
 from depmax.kernels import Delta, Gaussian, Linear
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

@@ -1,21 +1,12 @@
 """Constrained covariance against the dense eigenproblem."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy import linalg, optimize, sparse
 
-from depmax.dependence import _terms
 from depmax.dependence.coco import coco
 from depmax.dependence.hsic import hsic
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
-    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
 
 
 @pytest.fixture

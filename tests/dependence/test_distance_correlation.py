@@ -1,22 +1,14 @@
 """Distance correlation against its definition, and against dcor where that is installed."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from depmax.dependence import _terms
 from depmax.dependence.alignment import alignment
 from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.hsic import hsic
 from depmax.kernels import Distance
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

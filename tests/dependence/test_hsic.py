@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from depmax import hsic, resolve
-from depmax.dependence import _terms
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Precomputed
 from depmax.maps import KernelMap, NystroemMap
 from tests.dependence.oracles import dense_hsic, enumerated_hsic
@@ -35,10 +34,9 @@ def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
 
-@pytest.mark.parametrize("size", [1, 7, 16, 40, 100])
-def test_tiles_of_any_size_give_one_answer(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_give_the_answer_of_whole_matrices(request: pytest.FixtureRequest) -> None:
     expected = hsic(X, y)
-    monkeypatch.setattr(_terms, "TILE", size)
+    request.getfixturevalue("small_tiles")
     assert hsic(X, y) == pytest.approx(expected, rel=1e-12)
 
 
