@@ -34,12 +34,6 @@ def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
 
 
-def test_tiles_give_the_answer_of_whole_matrices(request: pytest.FixtureRequest) -> None:
-    expected = hsic(X, y)
-    request.getfixturevalue("small_tiles")
-    assert hsic(X, y) == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_moments_equal_tiles(unbiased: bool) -> None:
     function = hsic(
