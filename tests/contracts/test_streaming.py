@@ -115,7 +115,11 @@ def _targets_of(name: str) -> list[str]:
     return ["two", "many", "text"] if name == "HBFE delta" else list(TARGETS)
 
 
-CASES = [(name, target) for name in OPTIONS for target in _targets_of(name)]
+#: Every extractor with every target, and its options with two of them each.
+CASES = [(name, target) for name in STREAMING for target in _targets_of(name)]
+for _place, _name in enumerate(name for name in OPTIONS if name not in STREAMING):
+    _all = _targets_of(_name)
+    CASES += [(_name, _all[(_place + step) % len(_all)]) for step in (0, 1)]
 
 
 def _sizes(n_rows: int) -> list[int]:
