@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 from depmax._text import counted
 from depmax.data import TargetKind, Task, read_table, read_target
 from depmax.data.table import numbered_columns
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import exchange_of
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,7 @@ FEW_ROWS = 150
 
 def read_groups(groups: Any, n_samples: int) -> np.ndarray | None:
     """The group of every row as a number; None where rows are independent."""
-    exchange = as_exchange(groups)
-    return None if exchange is None else exchange.units(n_samples)
+    return None if groups is None else exchange_of(groups).units(n_samples)
 
 
 def folds_of(
