@@ -48,8 +48,7 @@ from depmax.dependence._nulls.sorted_columns import (
     heaviest_sf,
 )
 from depmax.dependence._terms import coordinates_to, terms
-from depmax.dependence.exchange import Exchange, TooFewWays
-from depmax.dependence.exchange import PermutationScheme as Plan
+from depmax.dependence.exchange import FREE, Exchange, PermutationScheme, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
@@ -94,9 +93,9 @@ class ScreeningTarget:
     coordinates: TargetCoordinates
     levels: Levels | None  # which rows of y are equal, if known
     error: float  # part of the kernel's trace that the coordinates leave out
+    scheme: PermutationScheme  # how its rows are permuted
     rows: Any = None  # of the target, that an exchange looks at
-    exchange: Exchange | None = None  # where rows are not independent, with
-    plan: Plan | None = None  # how these rows are exchanged
+    exchange: Exchange = FREE
     linear: LinearPart | None = None  # if p-values are those of HSIC and of this together
     _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
 
@@ -105,8 +104,8 @@ class ScreeningTarget:
         cls,
         side: Sample,
         tol: float,
-        exchange: Exchange | None = None,
-        plan: Plan | None = None,
+        exchange: Exchange = FREE,
+        scheme: PermutationScheme | None = None,
         *,
         omnibus: bool = False,
     ) -> ScreeningTarget:
@@ -117,7 +116,8 @@ class ScreeningTarget:
         exact, error = coordinates_to(side, tol)
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         linear = LinearPart.of(side, coordinates.psi) if omnibus else None
-        return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan, linear)
+        scheme = scheme or exchange.plan(side.n_samples, side.rows)
+        return cls(coordinates, Levels.of(side), error, scheme, side.rows, exchange, linear)
 
     @cached_property
     def side(self) -> Sample:
@@ -138,9 +138,8 @@ class ScreeningTarget:
     @cached_property
     def exchanged(self) -> tuple[TargetCoordinates, Drawn]:
         """Leading coordinates of the rows that take part in an exchange, and their orders."""
-        assert self.plan is not None
-        taking_part = self.coordinates.psi[self.plan.rows]
-        drawn = Drawn(self.plan.draw, len(taking_part))
+        taking_part = self.coordinates.psi[self.scheme.rows]
+        drawn = Drawn(self.scheme.draw, len(taking_part))
         return TargetCoordinates.of(taking_part, tol=EXCHANGED_TOL), drawn
 
     @property
@@ -151,7 +150,7 @@ class ScreeningTarget:
     @cached_property
     def n_units(self) -> int:
         """Number of independent units of rows."""
-        return self.n_samples if self.plan is None else len(np.unique(self.plan.units))
+        return len(np.unique(self.scheme.units))
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
@@ -177,7 +176,7 @@ class ScreeningTarget:
         """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
         m, y = self.n_samples, self.levels
         block, n_candidates = self.sorted(recipe, columns)
-        units = None if self.plan is None else self.plan.units
+        units = None if self.scheme.is_free else self.scheme.units
         codes = y.codes if y is not None and len(y.counts) == 2 else None
         sums = block.sums(self.coordinates, self.own_shares, codes, units, room)
         constant = sums["constant"] > 0.0
@@ -243,7 +242,7 @@ class ScreeningTarget:
             rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
             permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
-        if self.plan is not None:
+        if not self.scheme.is_free:
             counted, permute = np.zeros_like(varies), varies
         for j in np.flatnonzero(counted).tolist():
             ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
@@ -274,23 +273,22 @@ class ScreeningTarget:
         self, one: SortedColumns, column: np.ndarray, statistic: float, scale: float, most: int
     ) -> float:
         """P-value from permutations of the rows, or of those that take part in an exchange."""
-        linear, identity = self.linear, np.arange(one.values.shape[1])
-        permuted = one.permuted(self.coordinates, linear)
-        if self.plan is not None:
-            target, orders = self.exchanged
-            rows = self.plan.rows
+        linear = self.linear
+        if self.scheme.is_free:
+            permuted = one.permuted(self.coordinates, linear)
+        else:
+            (target, orders), rows = self.exchanged, self.scheme.rows
             one = SortedColumns.of(column[np.newaxis, rows], one.widths)
             if one.values[0, 0] == one.values[0, -1]:
                 return 1.0
             linear = None if linear is None else replace(linear, axes=linear.axes[rows])
-            identity = np.arange(len(rows))
             sums, trace = one.sums(target), float(target.squares.sum())
             statistic = float(target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)[0])
             permuted = one.in_orders(target, orders, linear)
         if linear is None:
             return sequential_pvalue(statistic, (hsic for hsic, _ in permuted), SLACK * scale, most)
-        share = float(linear.shares(one.scores(), identity[one.orders])[0])
-        strength = Strength(linear.axes.shape[1], 0.0 if self.plan is not None else scale)
+        share = float(linear.shares(one.scores(), one.orders)[0])
+        strength = Strength(linear.axes.shape[1], scale if self.scheme.is_free else 0.0)
         observed, chunks = strength.against((statistic, share), permuted)
         return sequential_pvalue(observed, chunks, TIE, most)
 
@@ -308,10 +306,10 @@ class ScreeningTarget:
         score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         levels = Levels.of(side)
         law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
-        if self.plan is not None:
-            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
+        if not self.scheme.is_free:
+            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.scheme.rows)
             observed = terms(part, linear, unbiased=True).hsic()
-            chunks = permutation_chunks(part, linear, self.plan)
+            chunks = permutation_chunks(part, linear, self.scheme)
             pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
             counts = counts_of(levels, self.levels)
@@ -322,7 +320,7 @@ class ScreeningTarget:
         pvalue = min(1.0, choice.n_candidates * pvalue)
         shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
         cross, own_x, own_y = (each.sum() for each in shares)
-        influence = influence_of(*shares, None if self.plan is None else self.plan.units)
+        influence = influence_of(*shares, None if self.scheme.is_free else self.scheme.units)
         effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
         return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
 
@@ -395,15 +393,15 @@ class ScreeningTarget:
             return None
         levels = self.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
-        exchange, plan = None, None
-        if self.exchange is not None:
+        exchange, scheme = FREE, FREE.plan(len(rows))
+        if not self.scheme.is_free:
             try:
                 exchange = self.exchange.take(rows)
-                plan = exchange.plan(len(rows), self.rows[rows])
+                scheme = exchange.plan(len(rows), self.rows[rows])
             except TooFewWays:
                 return None
         linear = None if self.linear is None else self.linear.take(rows)
-        return ScreeningTarget(coordinates, levels, self.error, None, exchange, plan, linear)
+        return ScreeningTarget(coordinates, levels, self.error, scheme, None, exchange, linear)
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
@@ -454,7 +452,7 @@ def screen_columns(
     """
     values = values.tocsc() if sparse.issparse(values) else values
     d = values.shape[1]
-    full = full or d <= MANY_COLUMNS or target.plan is not None
+    full = full or d <= MANY_COLUMNS or not target.scheme.is_free
     gapped = np.zeros(d, dtype=bool)
     if has_missing(values):
         gapped = np.isnan(values).any(axis=0)
@@ -493,7 +491,7 @@ def screen_columns(
         )
         for part, lines in zip(matter, found_again, strict=True):
             found[part] = lines
-    if target.plan is not None:
+    if not target.scheme.is_free:
         # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
         # for it: no interval excludes 0 unless the p-value does
         found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
