@@ -268,6 +268,17 @@ class Columns:
             ),
         ),
     ] = None
+    event: Annotated[
+        str | None,
+        typer.Option(
+            "--event",
+            metavar="COLUMN",
+            help=(
+                "Column that says whether the event was seen (1) or the time in --target is "
+                "censored (0): the target is then survival times."
+            ),
+        ),
+    ] = None
     drop: Annotated[
         list[str] | None,
         typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
@@ -298,6 +309,7 @@ class Columns:
             self.fill,
             self.task.value,
             weight=self.weight,
+            event=self.event,
             **more,
         )
 
