@@ -14,6 +14,7 @@ import depmax
 from depmax import extraction, selection
 from depmax.data import read_target
 from depmax.extraction import DependenceExtractor
+from depmax.kernels import Censored
 from depmax.selection.selector import DependenceSelector
 from tests.contracts.discovery import classes
 
@@ -84,8 +85,15 @@ def test_a_task_and_a_comparison_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"Censored.*numbers"):
         depmax.hsic(X, TIME, target_kernel="censored")
     frame = pl.DataFrame(X).with_columns(event=EVENT, time=TIME)
-    with pytest.raises(TypeError, match="'event' and 'time'"):
+    with pytest.raises(TypeError, match="survival times"):
         depmax.screen(depmax.scan(frame, target=["event", "time"]))
+    with pytest.raises(TypeError, match="survival times"):
+        depmax.screen(depmax.scan(X, Y))
+
+
+def test_kernels_of_times_can_be_scaled_and_added() -> None:
+    twice = Censored() + 2.0 * Censored()
+    assert depmax.hsic(X, Y, target_kernel=twice) == pytest.approx(3 * depmax.hsic(X, Y))
 
 
 METHODS = {**classes(extraction, DependenceExtractor), **classes(selection, DependenceSelector)}

@@ -439,6 +439,8 @@ def target_array(y: Any) -> np.ndarray:
             "requires y to be passed, but the target y is None: these methods are supervised."
         )
     array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
+    if array.dtype.kind == "V" and survival_rows(array) is not None:
+        refuse_streamed_times()
     if array.dtype.kind in "mMcVO":
         refuse_unknown_types(array)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -451,7 +453,7 @@ def _as_array(y: Any) -> np.ndarray:
     if isinstance(native, nw.Series):
         return _of_series(native)
     if isinstance(native, nw.DataFrame):
-        if are_survival_times(native):  # of a table in memory they are read before
+        if are_survival_times(native):  # of a table in memory, read_target has read them
             refuse_streamed_times()
         columns = [_of_series(series) for series in native.iter_columns()]
         warn_of_survival(native)

@@ -66,7 +66,7 @@ def refuse_ragged(reason: object) -> NoReturn:
 def refuse_streamed_times() -> NoReturn:
     """Refuse survival times of which only a chunk is there."""
     raise TypeError(
-        "y has the columns 'event' and 'time', which are survival times: who is still at risk is "
+        "y holds survival times: who is still at risk is "
         "known of all rows only, so pass a table in memory, such as X.compute() and y.compute()."
     )
 

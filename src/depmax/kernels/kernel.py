@@ -83,6 +83,7 @@ class Capabilities:
 SHARED = (
     "vector_input",
     "labels",
+    "survival",
     "stationary",
     "radial",
     "factors_over_features",
