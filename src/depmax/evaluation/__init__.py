@@ -3,9 +3,15 @@
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.cautions import CAUTIONS, Caution
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
+from depmax.evaluation.comparison.planted import (
+    PlantedRecovery,
+    Recovered,
+    planted_recovery,
+)
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
+from depmax.evaluation.expand import Expand
 from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.prepare import Prepare
@@ -15,12 +21,15 @@ __all__ = [
     "CAUTIONS",
     "Caution",
     "Comparison",
+    "Expand",
     "MLkNN",
     "Method",
     "NumericTarget",
+    "PlantedRecovery",
     "Prepare",
     "Problem",
     "Progress",
+    "Recovered",
     "ScreenFirst",
     "Sized",
     "Stability",
@@ -32,6 +41,7 @@ __all__ = [
     "hsic_bound",
     "leading",
     "one_error",
+    "planted_recovery",
     "ranking_loss",
     "stability",
     "stability_of",
