@@ -9,6 +9,7 @@ from depmax.evaluation.comparison.verdict import Verdict
 from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.prepare import Prepare
+from depmax.evaluation.profiling import Profile, profile
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NumericTarget",
     "Prepare",
     "Problem",
+    "Profile",
     "Progress",
     "ScreenFirst",
     "Sized",
@@ -32,6 +34,7 @@ __all__ = [
     "hsic_bound",
     "leading",
     "one_error",
+    "profile",
     "ranking_loss",
     "stability",
     "stability_of",

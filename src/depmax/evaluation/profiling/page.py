@@ -1,0 +1,209 @@
+"""A profile as a report: the findings in words first, then every column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from depmax._text import counted, listed, share
+from depmax._version import __version__
+from depmax.evaluation.comparison.page import quoted
+from depmax.plotting import TargetByColumnDisplay
+from depmax.report import Column, Download, KeyFigure, Picture, Report, Section, Table
+
+if TYPE_CHECKING:
+    from depmax.evaluation.profiling.profile import Profile
+    from depmax.evaluation.profiling.ties import ColumnPair
+
+#: Rows of a table on the page; the rest is in the file to save.
+SHOWN = 300
+#: Strongest pairs that are drawn, and names that a cell lists.
+DRAWN, LISTED = 6, 12
+
+
+def report_of(found: Profile, *, title: str = "", command: str = "") -> Report:
+    """The page of a profile."""
+    sections = [
+        _copies(found),
+        _groups(found),
+        _pairs(found),
+        _columns(found),
+        _limits(found, command),
+    ]
+    cautions = [f"Caution {caution}" for caution in found.cautions]
+    return Report(
+        title or "What is in this table?",
+        "Kinds of columns, gaps, copies, and which columns say the same.",
+        (*found.findings, *cautions),
+        _figures(found),
+        tuple(section for section in sections if section is not None),
+        f"Made by depmax {__version__}. This page needs no network.",
+    )
+
+
+def _figures(found: Profile) -> tuple[KeyFigure, ...]:
+    n_columns = len(found.columns)
+    gaps = sum(column.missing for column in found.columns)
+    predicted = sum(len(group.others) for group in found.groups)
+    return (
+        KeyFigure("rows", f"{found.n_rows:,}", f"{len(found.copied_rows):,} repeat an earlier row"),
+        KeyFigure("columns", f"{n_columns:,}", f"{len(found.copied_columns):,} copy another"),
+        KeyFigure("empty cells", share(gaps, max(1, found.n_rows * n_columns)), f"{gaps:,}"),
+        KeyFigure("columns that others predict", f"{predicted:,}", "at least 80% of each"),
+    )
+
+
+def _columns(found: Profile) -> Section:
+    notes = found.notes
+    rows = [
+        (
+            place + 1,
+            column.name,
+            column.kind,
+            column.missing / max(1, found.n_rows),
+            column.distinct,
+            column.values + (f"; {column.infinite:,} infinite" if column.infinite else ""),
+            notes.get(column.name),
+        )
+        for place, column in enumerate(found.columns)
+    ]
+    lines = ["column,kind,missing,infinite,distinct,values,note"]
+    lines += [
+        f"{quoted(c.name)},{c.kind},{c.missing},{c.infinite},{c.distinct},{quoted(c.values)},"
+        f"{quoted(notes.get(c.name, ''))}"
+        for c in found.columns
+    ]
+    more = f" The first {SHOWN} of {len(rows):,}." if len(rows) > SHOWN else ""
+    table = Table(
+        f"Every column by itself.{more} Click a heading to sort.",
+        (
+            Column("place", "d"),
+            Column("column"),
+            Column("kind"),
+            Column("missing", "bar", "share of the rows without a value"),
+            Column("distinct", ",d", "different values"),
+            Column("values"),
+            Column("note", "", "which column it copies, or which predicts it"),
+        ),
+        tuple(rows[:SHOWN]),
+    )
+    saved = Download("All columns (CSV)", "columns.csv", "\n".join(lines) + "\n", "text/csv")
+    return Section("Columns", tables=(table,), downloads=(saved,))
+
+
+def _copies(found: Profile) -> Section | None:
+    tables = []
+    if len(found.copied_rows):
+        places, firsts = found.copied_rows.T + 1
+        tables.append(
+            Table(
+                f"{counted(len(places), 'row')} like an earlier one; rows are counted from 1.",
+                (Column("row", ",d"), Column("repeats row", ",d")),
+                tuple(zip(places[:SHOWN].tolist(), firsts[:SHOWN].tolist(), strict=True)),
+            )
+        )
+    if found.copied_columns:
+        tables.append(
+            Table(
+                f"{counted(len(found.copied_columns), 'column')} equal to an earlier one.",
+                (Column("column"), Column("copies")),
+                tuple(list(found.copied_columns.items())[:SHOWN]),
+            )
+        )
+    if found.gaps_together:
+        missing = {column.name: column.missing for column in found.columns}
+        tables.append(
+            Table(
+                "Columns that lack values in exactly the same rows.",
+                (Column("columns"), Column("rows", ",d")),
+                tuple(
+                    (listed(names, LISTED), missing[names[0]])
+                    for names in found.gaps_together[:SHOWN]
+                ),
+            )
+        )
+    return Section("What repeats", tables=tuple(tables)) if tables else None
+
+
+def _groups(found: Profile) -> Section | None:
+    if not found.groups:
+        return None
+    text = (
+        "The first column of a group predicts at least 80% of the variation of each of the others, "
+        "by a straight line or a curve, or from category to category. Where it is kept, the others "
+        "add little; where they differ is worth a look.",
+    )
+    rows = tuple(
+        (
+            group.first,
+            len(group.others),
+            listed(
+                [f"{n} ({s:.2f})" for n, s in zip(group.others, group.shares, strict=True)], LISTED
+            ),
+        )
+        for group in found.groups[:SHOWN]
+    )
+    columns = Column("column"), Column("predicts", ",d", "number of columns"), Column("which")
+    caption = f"{counted(len(found.groups), 'group')}, with the share of each that is predicted."
+    return Section("Columns that say the same", text, (Table(caption, columns, rows),))
+
+
+def _pairs(found: Profile) -> Section | None:
+    if not found.n_pairs:
+        return None
+    if not found.pairs:
+        text = "No two columns" + " of different groups" * bool(found.groups)
+        return Section("Strongest pairs", (f"{text} depend on each other beyond chance.",))
+    table = Table(
+        f"The strongest of {counted(found.n_dependent, 'pair')} that depend on each other beyond "
+        "chance; a group stands for its first column.",
+        (
+            Column("column"),
+            Column("predicts"),
+            Column("share", "bar", "of its variation, less what chance gives"),
+            Column("p (adjusted)", "p", "times all pairs of columns, in both directions"),
+        ),
+        tuple((p.predictor, p.column, p.share, p.pvalue_adjusted) for p in found.pairs),
+    )
+    drawn = [_picture(found, pair) for pair in found.pairs[:DRAWN]]
+    pictures = tuple(picture for picture in drawn if picture is not None)
+    return Section("Strongest pairs", tables=(table,), pictures=pictures)
+
+
+def _picture(found: Profile, pair: ColumnPair) -> Picture | None:
+    """The predicted column against the other; dates are drawn as their order."""
+    x, y = found._drawn[pair.predictor], found._drawn[pair.column]
+    both = np.isfinite(x.cells) & np.isfinite(y.cells)
+    if both.sum() < 2 or len(np.unique(x.cells[both])) < 2:
+        return None
+    values, target = (
+        each.cells[both]
+        if each.levels is None
+        else np.array([str(each.levels[int(code)]) for code in each.cells[both]], dtype=object)
+        for each in (x, y)
+    )
+    display = TargetByColumnDisplay(
+        values,
+        target,
+        pair.predictor,
+        target_name=pair.column,
+        classes=y.levels is not None or len(np.unique(y.cells[both])) == 2,
+        categorical=x.levels is not None,
+    )
+    caption = f"{pair.predictor} predicts {pair.share:.0%} of {pair.column}"
+    return Picture(display, caption, f"Plot: {caption}.", width=3.4, height=2.5)
+
+
+def _limits(found: Profile, command: str) -> Section:
+    drawn = ", drawn with a fixed seed" if found.rows_compared < found.n_rows else ""
+    points = [
+        f"Columns were compared on {found.rows_compared:,} of {counted(found.n_rows, 'row')}"
+        f"{drawn}.",
+        f"{found.columns_compared:,} of {counted(len(found.columns), 'column')} were compared with "
+        "each other: no copies, constants, identifiers and free text.",
+        "A share counts only if its p-value, times all pairs, is at most 0.05. Relations that "
+        "leave the mean as it is, such as points on a circle, are not seen.",
+    ]
+    call = "from depmax.evaluation import profile\n\nprint(profile(X))"
+    return Section("How this was made", points=tuple(points), code=command or call)
