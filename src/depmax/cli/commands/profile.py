@@ -78,13 +78,10 @@ def profile(
         out.result("cautions", facts["cautions"], f"Caution {caution}", style="yellow")
     if out.on_terminal:
         out.line()
-    rows: list[dict[str, Any]] = [
-        {"column": c.name, "kind": c.kind, "missing": c.missing, "distinct": c.distinct}
-        | {"infinite": c.infinite, "note": found.notes.get(c.name, ""), "values": c.values}
-        for c in found.columns
-    ]
+    rows: list[dict[str, Any]] = found.to_frame("polars").to_dicts()
     if out.on_terminal:
-        rows = [{key: value for key, value in row.items() if key != "infinite"} for row in rows]
+        shown = ("column", "kind", "missing", "distinct", "note", "values")
+        rows = [{key: row[key] for key in shown} for row in rows]
     out.table("columns", rows, shown=top)
     if out.on_terminal:
         out.line()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depmax._text import counted, listed, share
 from depmax._version import __version__
-from depmax.evaluation.comparison.page import quoted
 from depmax.plotting import TargetByColumnDisplay
-from depmax.report import Column, Download, KeyFigure, Picture, Report, Section, Table
+from depmax.report import Column, KeyFigure, Picture, Report, Section, Table
 
 if TYPE_CHECKING:
     from depmax.evaluation.profiling.profile import Profile
     from depmax.evaluation.profiling.ties import ColumnPair
 
-#: Rows of a table on the page; the rest is in the file to save.
+#: Rows of a table on the page.
 SHOWN = 300
 #: Strongest pairs that are drawn, and names that a cell lists.
 DRAWN, LISTED = 6, 12
@@ -55,75 +54,46 @@ def _figures(found: Profile) -> tuple[KeyFigure, ...]:
 
 
 def _columns(found: Profile) -> Section:
-    notes = found.notes
-    rows = [
-        (
-            place + 1,
-            column.name,
-            column.kind,
-            column.missing / max(1, found.n_rows),
-            column.distinct,
-            column.values + (f"; {column.infinite:,} infinite" if column.infinite else ""),
-            notes.get(column.name),
-        )
-        for place, column in enumerate(found.columns)
-    ]
-    lines = ["column,kind,missing,infinite,distinct,values,note"]
-    lines += [
-        f"{quoted(c.name)},{c.kind},{c.missing},{c.infinite},{c.distinct},{quoted(c.values)},"
-        f"{quoted(notes.get(c.name, ''))}"
-        for c in found.columns
-    ]
-    more = f" The first {SHOWN} of {len(rows):,}." if len(rows) > SHOWN else ""
-    table = Table(
-        f"Every column by itself.{more} Click a heading to sort.",
-        (
-            Column("place", "d"),
-            Column("column"),
-            Column("kind"),
-            Column("missing", "bar", "share of the rows without a value"),
-            Column("distinct", ",d", "different values"),
-            Column("values"),
-            Column("note", "", "which column it copies, or which predicts it"),
-        ),
-        tuple(rows[:SHOWN]),
+    notes, n_rows = found.notes, max(1, found.n_rows)
+    more = f" The first {SHOWN} of {len(found.columns):,}." if len(found.columns) > SHOWN else ""
+    columns = (
+        Column("place", "d"),
+        Column("column"),
+        Column("kind"),
+        Column("missing", "bar", "share of the rows without a value"),
+        Column("distinct", ",d", "different values"),
+        Column("values"),
+        Column("note", "", "which column it copies, or which predicts it"),
     )
-    saved = Download("All columns (CSV)", "columns.csv", "\n".join(lines) + "\n", "text/csv")
-    return Section("Columns", tables=(table,), downloads=(saved,))
+    rows = tuple(
+        (k, c.name, c.kind, c.missing / n_rows, c.distinct, c.values, notes.get(c.name))
+        for k, c in enumerate(found.columns[:SHOWN], 1)
+    )
+    caption = f"Every column by itself.{more} Click a heading to sort."
+    return Section("Columns", tables=(Table(caption, columns, rows),))
 
 
 def _copies(found: Profile) -> Section | None:
-    tables = []
-    if len(found.copied_rows):
-        places, firsts = found.copied_rows.T + 1
-        tables.append(
-            Table(
-                f"{counted(len(places), 'row')} like an earlier one; rows are counted from 1.",
-                (Column("row", ",d"), Column("repeats row", ",d")),
-                tuple(zip(places[:SHOWN].tolist(), firsts[:SHOWN].tolist(), strict=True)),
-            )
-        )
-    if found.copied_columns:
-        tables.append(
-            Table(
-                f"{counted(len(found.copied_columns), 'column')} equal to an earlier one.",
-                (Column("column"), Column("copies")),
-                tuple(list(found.copied_columns.items())[:SHOWN]),
-            )
-        )
-    if found.gaps_together:
-        missing = {column.name: column.missing for column in found.columns}
-        tables.append(
-            Table(
-                "Columns that lack values in exactly the same rows.",
-                (Column("columns"), Column("rows", ",d")),
-                tuple(
-                    (listed(names, LISTED), missing[names[0]])
-                    for names in found.gaps_together[:SHOWN]
-                ),
-            )
-        )
-    return Section("What repeats", tables=tuple(tables)) if tables else None
+    missing = {column.name: column.missing for column in found.columns}
+    parts: tuple[tuple[str, tuple[Column, ...], list[tuple[Any, ...]]], ...] = (
+        (
+            f"{counted(len(found.copied_rows), 'row')} like an earlier one, counted from 1.",
+            (Column("row", ",d"), Column("repeats row", ",d")),
+            [(int(row), int(first)) for row, first in found.copied_rows[:SHOWN] + 1],
+        ),
+        (
+            f"{counted(len(found.copied_columns), 'column')} equal to an earlier one.",
+            (Column("column"), Column("copies")),
+            list(found.copied_columns.items()),
+        ),
+        (
+            "Columns that lack values in exactly the same rows.",
+            (Column("columns"), Column("rows", ",d")),
+            [(listed(names, LISTED), missing[names[0]]) for names in found.gaps_together],
+        ),
+    )
+    tables = tuple(Table(text, head, tuple(rows[:SHOWN])) for text, head, rows in parts if rows)
+    return Section("What repeats", tables=tables) if tables else None
 
 
 def _groups(found: Profile) -> Section | None:

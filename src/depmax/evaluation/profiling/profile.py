@@ -134,7 +134,11 @@ class Profile:
             said.append(
                 f"{counted(again, 'row')} ({share(again, self.n_rows)}) {verb} in every column"
                 f"{' but identifiers' if aside else ''}"
-                + (f" ({COPIED_ROWS.code})." if self.cautions else ", as few values may by chance.")
+                + (
+                    f" ({COPIED_ROWS.code})."
+                    if self.cautions
+                    else "; with few values that is chance."
+                )
             )
         return said
 
@@ -175,11 +179,8 @@ class Profile:
 
     def to_frame(self, library: str | None = None) -> Any:
         """Data frame of all columns, in the library of X (or the one named)."""
-        keys, rows, notes = (
-            ("kind", "missing", "infinite", "distinct", "values"),
-            self.columns,
-            self.notes,
-        )
+        rows, notes = self.columns, self.notes
+        keys = ("kind", "missing", "infinite", "distinct", "values")
         columns = {
             "column": [row.name for row in rows],
             **{key: [getattr(row, key) for row in rows] for key in keys},
@@ -189,7 +190,7 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        found = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        found = {key: value for key, value in vars(self).items() if key[0] != "_"}
         named = ("columns", "groups", "pairs", "cautions")
         return {
             **found,
