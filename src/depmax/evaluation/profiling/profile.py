@@ -274,8 +274,8 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
 
     *Limits.* Copies are looked for in all rows and columns. Shares are those of at most 2,000
     rows, drawn with a fixed seed (463 of a table of 12,000 columns), and of at most 12,000 columns,
-    evenly spaced. Fewer than ten rows are not compared. Where rows are copied by more than chance,
-    their copies are not compared again.
+    evenly spaced. Fewer than ten rows are not compared, of categories 30. Where rows are copied by
+    more than chance, their copies are not compared again.
 
     Examples
     --------

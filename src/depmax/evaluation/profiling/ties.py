@@ -21,8 +21,8 @@ MOST_ROWS, FEWEST_ROWS, MOST_COLUMNS = 2000, 200, 12_000
 MOST_PRODUCTS, PER_SECOND = 4e11, 1.2e10
 #: A curve is a polynomial of the ranks of this degree, with so many rows for each.
 DEGREE, ROWS_PER_TERM = 6, 10
-#: Levels of a category that are explains apart; the rest are one.
-LEVELS = 100
+#: Levels of a category that are kept apart (the rest are one), and rows that it takes.
+LEVELS, FEWEST_OF_CATEGORY = 100, 30
 #: Rows that are expected to have rare values of two columns, from which on a test may rely on it;
 #: where both are the same in so many rows, that is more.
 EXPECTED, EXPECTED_OF_RARE, MOSTLY = 5.0, 25.0, 0.75
@@ -91,7 +91,7 @@ class Curves:
         known = np.flatnonzero(~np.isnan(cells))
         levels, codes, counts = np.unique(cells[known], return_inverse=True, return_counts=True)
         n, codes = len(known), codes.ravel()
-        if len(levels) < 2 or n < ROWS_PER_TERM:
+        if len(levels) < 2 or n < (FEWEST_OF_CATEGORY if is_category else ROWS_PER_TERM):
             return None
         others = np.zeros(len(cells), dtype=np.float32)
         others[known] = codes != np.argmax(counts)
