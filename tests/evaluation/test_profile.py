@@ -116,6 +116,29 @@ def test_independent_columns_of_any_shape_are_hardly_ever_related():
     assert found <= 3  # of ten tables, each at 0.05
 
 
+def test_the_page_draws_pairs_of_any_types(tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=200)
+    table = pl.DataFrame(
+        {
+            "x": x,
+            "y": np.where(rng.random(200) < 0.1, np.nan, x**2 + 0.4 * rng.normal(size=200)),
+            "band": np.where(x + rng.normal(size=200) > 0, "high", "low"),
+            "flag": x + rng.normal(size=200) > 1,
+            "day": [
+                date(2024, 1, 1) + timedelta(days=int(9 * value))
+                for value in x + rng.normal(size=200)
+            ],
+        }
+    )
+    found = profile(table)
+    drawn = {frozenset((pair.predictor, pair.column)) for pair in found.pairs}
+    assert {frozenset("xy"), frozenset(("x", "band")), frozenset(("x", "flag"))} <= drawn
+    page = found.to_html(tmp_path / "page.html", title="Pairs").read_text()
+    assert page.count("<svg") >= 3
+    assert all(0 < pair.pvalue_adjusted <= 0.05 for pair in found.pairs)
+
+
 def test_copies_that_few_values_explain_are_no_caution():
     found = profile(np.random.default_rng(0).integers(0, 3, (200, 3)))
     assert len(found.copied_rows) >= 170

@@ -142,24 +142,26 @@ def _pairs(found: Profile) -> Section | None:
 
 
 def _picture(found: Profile, pair: ColumnPair) -> Picture | None:
-    """The predicted column against the other; dates are drawn as their order."""
-    x, y = found._drawn[pair.predictor], found._drawn[pair.column]
-    both = np.isfinite(x.cells) & np.isfinite(y.cells)
-    if both.sum() < 2 or len(np.unique(x.cells[both])) < 2:
+    """The predicted column by the values of the other; none of dates."""
+    x, y = found._drawn.get(pair.predictor), found._drawn.get(pair.column)
+    if x is None or y is None:
         return None
+    both = np.isfinite(x.cells) & np.isfinite(y.cells)
     values, target = (
         each.cells[both]
         if each.levels is None
         else np.array([str(each.levels[int(code)]) for code in each.cells[both]], dtype=object)
         for each in (x, y)
     )
-    display = TargetByColumnDisplay(
+    if min(len(np.unique(values)), len(np.unique(target))) < 2:
+        return None
+    display = TargetByColumnDisplay.from_predictions(
         values,
         target,
-        pair.predictor,
+        name=pair.predictor,
         target_name=pair.column,
-        classes=y.levels is not None or len(np.unique(y.cells[both])) == 2,
         categorical=x.levels is not None,
+        classes=y.levels is not None,
     )
     caption = f"{pair.predictor} predicts {pair.share:.0%} of {pair.column}"
     return Picture(display, caption, f"Plot: {caption}.", width=3.4, height=2.5)

@@ -337,7 +337,11 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
         rows_compared=len(sample),
         columns_compared=len(compared),
         cautions=(replace(COPIED_ROWS, text=text),) if beyond else (),
-        _drawn={c.about.name: Drawn(c.cells, c.levels) for c in read if c.about.name in shown},
+        _drawn={
+            c.about.name: Drawn(c.cells, c.levels)
+            for c in read
+            if c.about.name in shown and c.about.kind != "date"
+        },
         _library=library_of(X),
     )
 
