@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from depmax.evaluation.profiling.profile import Profile
     from depmax.evaluation.profiling.ties import ColumnPair
 
-#: Rows of a table on the page.
-SHOWN = 300
+#: Rows of a table on the page, and of that of copied rows.
+SHOWN, COPIES = 300, 20
 #: Strongest pairs that are drawn, and names that a cell lists.
 DRAWN, LISTED = 6, 12
 
@@ -24,9 +24,9 @@ DRAWN, LISTED = 6, 12
 def report_of(found: Profile, *, title: str = "", command: str = "") -> Report:
     """The page of a profile."""
     sections = [
-        _copies(found),
         _groups(found),
         _pairs(found),
+        _copies(found),
         _columns(found),
         _limits(found, command),
     ]
@@ -75,11 +75,12 @@ def _columns(found: Profile) -> Section:
 
 def _copies(found: Profile) -> Section | None:
     missing = {column.name: column.missing for column in found.columns}
+    more = f"; the first {COPIES}" if len(found.copied_rows) > COPIES else ""
     parts: tuple[tuple[str, tuple[Column, ...], list[tuple[Any, ...]]], ...] = (
         (
-            f"{counted(len(found.copied_rows), 'row')} like an earlier one, counted from 1.",
+            f"{counted(len(found.copied_rows), 'row')} like an earlier one, counted from 1{more}.",
             (Column("row", ",d"), Column("repeats row", ",d")),
-            [(int(row), int(first)) for row, first in found.copied_rows[:SHOWN] + 1],
+            [(int(row), int(first)) for row, first in found.copied_rows[:COPIES] + 1],
         ),
         (
             f"{counted(len(found.copied_columns), 'column')} equal to an earlier one.",
