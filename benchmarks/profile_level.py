@@ -4,14 +4,16 @@ Over all pairs of a table together the level is 0.05. Tables have 60 columns of 
 are those that break tests: ties, rare values, heavy tails, gaps, rare levels, and mixtures.
 """
 
+import argparse
 from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from common import sized, table
+from common import parse, sized, table
 
 from depmax.evaluation import profile
 
+parse(argparse.ArgumentParser(description=__doc__))
 COLUMNS = 60
 #: Seeds that no constant of ``profile`` was chosen on.
 SEEDS = range(1000, 1000 + sized(40, 1))

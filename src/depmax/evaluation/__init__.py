@@ -3,6 +3,11 @@
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.cautions import CAUTIONS, Caution
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
+from depmax.evaluation.comparison.planted import (
+    PlantedRecovery,
+    Recovered,
+    planted_recovery,
+)
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
@@ -19,10 +24,12 @@ __all__ = [
     "MLkNN",
     "Method",
     "NumericTarget",
+    "PlantedRecovery",
     "Prepare",
     "Problem",
     "Profile",
     "Progress",
+    "Recovered",
     "ScreenFirst",
     "Sized",
     "Stability",
@@ -34,6 +41,7 @@ __all__ = [
     "hsic_bound",
     "leading",
     "one_error",
+    "planted_recovery",
     "profile",
     "ranking_loss",
     "stability",

@@ -368,4 +368,4 @@ def seconds_of(n_rows: int, n_columns: int) -> float:
     True
     """
     d, m = min(n_columns, MOST_COLUMNS), rows_compared(n_rows, n_columns)
-    return DEGREE * d * d * (m / PER_SECOND + 2e-9) + 1.2e-7 * n_rows * n_columns + 1e-3 * n_columns
+    return DEGREE * d * d * (m / PER_SECOND + 2e-9) + 1.2e-7 * n_rows * n_columns + 5e-4 * n_columns

@@ -18,7 +18,7 @@ from depmax.selection._substitutes import log_orders, unit_levels
 #: Rows that are compared at most and at least, where there are as many, and columns.
 MOST_ROWS, FEWEST_ROWS, MOST_COLUMNS = 2000, 200, 12_000
 #: Multiplications that all pairs may take, and those of one core in a second.
-MOST_PRODUCTS, PER_SECOND = 4e11, 1.2e10
+MOST_PRODUCTS, PER_SECOND = 4e11, 3e10
 #: A curve is a polynomial of the ranks of this degree, with so many rows for each.
 DEGREE, ROWS_PER_TERM = 6, 10
 #: Levels of a category that are kept apart (the rest are one), and rows that it takes.
