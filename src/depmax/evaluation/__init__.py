@@ -11,6 +11,7 @@ from depmax.evaluation.comparison.planted import (
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
+from depmax.evaluation.expand import Expand
 from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.prepare import Prepare
@@ -21,6 +22,7 @@ __all__ = [
     "CAUTIONS",
     "Caution",
     "Comparison",
+    "Expand",
     "MLkNN",
     "Method",
     "NumericTarget",
