@@ -115,7 +115,7 @@ def methods(out: Output) -> None:
         {
             "method": method.name,
             "role": method.role,
-            "what it does": method.description,
+            "what it does": method.method.description,
             "parameters": ", ".join(method.estimator.get_params(deep=False)),
         }
         for method in known().values()

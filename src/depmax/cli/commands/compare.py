@@ -276,22 +276,18 @@ def _command_to_use(
 
 
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
-    """Methods of the comparison's own catalogue, and every other of depmax, by name."""
-    from depmax.cli.methods import methods
+    """Methods of the catalogue by name."""
     from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 
     if names is None:
         return None
-    known = {key: (method.name, method.estimator) for key, method in methods().items()}
-    # of the comparison's own it knows more: what is nested, how many features there can be
-    known |= {plain_name(method.name): (method.name, method) for method in catalogue()}
-    found = {}
+    known, found = catalogue(), {}
     for name in names:
-        if plain_name(name) not in known:
-            hint = nearest(name, [shown for shown, _ in known.values()])
+        method = known.get(plain_name(name))
+        if method is None:
+            hint = nearest(name, [method.name for method in known.values()])
             raise UserError(f"--method: there is no method named {name!r}.{hint}")
-        shown, part = known[plain_name(name)]
-        found[shown] = part
+        found[method.name] = method
     return found
 
 
