@@ -127,16 +127,14 @@ def _explained(error: Exception) -> tuple[str, ExitCode]:
     text = _one_line(error)
     if isinstance(error, UserError):
         return text, error.code
-    if isinstance(error, ModelFileError):
-        return text, ExitCode.MODEL
     if isinstance(error, MemoryError):
         return f"Not enough memory. {text}".strip(), ExitCode.DATA
-    if isinstance(error, OSError):
-        return text, DataError.code
-    if isinstance(error, ImportError):
-        return text, ExitCode.USAGE
-    if isinstance(error, ValueError | TypeError):  # what the library refuses, by name and remedy
-        return text, ExitCode.DATA
+    codes: dict[type[Exception], ExitCode] = {ModelFileError: ExitCode.MODEL}
+    codes |= {ImportError: ExitCode.USAGE, OSError: ExitCode.DATA}
+    codes |= {ValueError: ExitCode.DATA, TypeError: ExitCode.DATA}  # refused by name and remedy
+    for kind, code in codes.items():
+        if isinstance(error, kind):
+            return text, code
     return (
         f"Unexpected {type(error).__name__}: {text} (This is a bug in depmax; {DEBUG}=1 shows the "
         "traceback.)",

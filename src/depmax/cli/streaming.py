@@ -144,19 +144,16 @@ def batch_rows(n_columns: int) -> int:
     return max(256, BATCH_CELLS // max(1, n_columns))
 
 
+_WORDS = {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}
+_WORDS["category"] = "categories"
+
+
 def _other_type(where: str, name: str, found: str, expected: ColumnType) -> ModelError:
     return ModelError(
-        f"Column {name!r} of {where} holds {found}, but held {_plural(expected)} when the "
+        f"Column {name!r} of {where} holds {found}, but held {_WORDS[expected]} when the "
         "model was fitted."
     )
 
 
 def _in_words(dtype: pl.DataType) -> str:
-    kind = kind_of(dtype)
-    return {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}.get(
-        kind, f"{dtype} values"
-    )
-
-
-def _plural(kind: ColumnType) -> str:
-    return {"number": "numbers", "category": "categories", "boolean": "true or false"}[kind]
+    return _WORDS.get(kind_of(dtype), f"{dtype} values")

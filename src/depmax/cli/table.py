@@ -389,17 +389,20 @@ def ask(out: Output, source: Source, request: Request) -> Table:
 
 
 # --- what is known of the rows
-def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
-    """The group of every row as a number; the column is not a feature."""
-    column = frame.get_column(name)
-    missing = column.null_count()
-    if column.dtype.is_float():
-        missing += int(column.is_nan().sum() or 0)
+def _complete(frame: pl.DataFrame, name: str, option: str, remedy: str) -> pl.Series:
+    """A column that says something of every row."""
+    missing = missing_counts(frame.select(name)).get(name)
     if missing:
         raise DataError(
-            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
-            "these rows, or give each its own group."
+            f"{option}: column {name!r} has no value in {missing} of {frame.height} rows. Drop "
+            f"these rows, or {remedy}."
         )
+    return frame.get_column(name)
+
+
+def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """The group of every row as a number; the column is not a feature."""
+    column = _complete(frame, name, "--groups", "give each its own group")
     codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
     n_groups = int(codes.max()) + 1
     groups = counted(n_groups, "group")
@@ -409,16 +412,10 @@ def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
 
 def _weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
     """How many rows each row stands for; the column is not a feature."""
-    column = frame.get_column(name)
-    if not column.dtype.is_numeric():
-        raise DataError(f"--weight: column {name!r} holds {column.dtype}, not numbers.")
-    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    missing = int(np.isnan(values).sum())
-    if missing:
-        raise DataError(
-            f"--weight: column {name!r} has no value in {missing} of {len(values)} rows. Drop "
-            "these rows, or give them a weight of 0."
-        )
+    if not frame.schema[name].is_numeric():
+        raise DataError(f"--weight: column {name!r} holds {frame.schema[name]}, not numbers.")
+    column = _complete(frame, name, "--weight", "give them a weight of 0")
+    values = column.cast(pl.Float64).to_numpy()
     try:
         weights = read_weights(values, len(values))
     except ValueError as error:
