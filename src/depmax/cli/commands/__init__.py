@@ -128,10 +128,7 @@ def methods(out: Output) -> None:
 def datasets(
     name: o.DatasetName = None,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the set to a file."),
-    ] = None,
+    output: str | None = o.option("Write the set to a file.", "--output", "-o", metavar="FILE"),
     out: Output,
 ) -> None:
     """List the data sets of depmax, describe one, or write it to a file.

@@ -18,26 +18,21 @@ def fit(
     data: o.Data,
     target: o.Target = None,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Path of the model file; a name that ends in .onnx writes an ONNX graph.",
-        ),
-    ] = "model.skops",
+    output: str = o.option(
+        "Path of the model file; a name that ends in .onnx writes an ONNX graph.",
+        "--output",
+        "-o",
+        default="model.skops",
+        metavar="FILE",
+    ),
     method: o.Method = "BAHSIC",
-    n: Annotated[
-        str | None,
-        typer.Option(
-            "-n",
-            "--n",
-            metavar="N",
-            help="Number of features; for selectors also a share below 1, or auto. By "
-            "default the method decides.",
-        ),
-    ] = None,
+    n: str | None = o.option(
+        "Number of features; for selectors also a share below 1, or auto. By default the method "
+        "decides.",
+        "-n",
+        "--n",
+        metavar="N",
+    ),
     columns: o.Columns,
     reading: o.Reading,
     fitting: o.Fitting,
@@ -143,28 +138,18 @@ def transform(
             "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet or Arrow/Feather file."
         ),
     ],
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="COLUMN",
-            help=(
-                "Also write a column of DATA, such as an identifier, next to the features; may "
-                "be repeated."
-            ),
-        ),
-    ] = None,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trust",
-            metavar="TYPE",
-            help="Trust this type in the model although depmax does not know it; may be repeated.",
-        ),
-    ] = None,
-    any_version: Annotated[
-        bool, typer.Option("--any-version", help="Load a model saved by another version of depmax.")
-    ] = False,
+    keep: list[str] | None = o.option(
+        "Also write a column of DATA, such as an identifier, next to the features; may be "
+        "repeated.",
+        metavar="COLUMN",
+    ),
+    trust: list[str] | None = o.option(
+        "Trust this type in the model although depmax does not know it; may be repeated.",
+        metavar="TYPE",
+    ),
+    any_version: bool = o.option(
+        "Load a model saved by another version of depmax.", "--any-version", default=False
+    ),
     reading: o.Reading,
     out: Output,
 ) -> None:
