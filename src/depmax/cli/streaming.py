@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from sklearn.pipeline import Pipeline
 
-from depmax._text import counted
-from depmax.cli.errors import DataError, ModelError, nearest, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError, ModelError, nearest
 from depmax.cli.options import Columns, TaskName
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
@@ -94,7 +94,7 @@ def conform(
     if missing:
         name, count = next(iter(missing.items()))
         raise DataError(
-            f"{where} has missing values in {shortened([repr(n) for n in missing])} ({count} in "
+            f"{where} has missing values in {listed([repr(n) for n in missing])} ({count} in "
             f"{name!r}): fit the model with --impute, which also fills them in new rows."
         )
     return rows

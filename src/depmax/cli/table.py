@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._text import counted
-from depmax.cli.errors import DataError, UserError, nearest, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError, UserError, nearest
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
@@ -81,14 +81,14 @@ class Table:
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
         size = f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}"
-        return f"{size}; target: {shortened(self.target_names, 4)} ({self.about_target})"
+        return f"{size}; target: {listed(self.target_names, 4)} ({self.about_target})"
 
     @property
     def about_target(self) -> str:
         """Type of the target in words."""
         if self.target.kind == "classes":
             classes = self.target.classes
-            return f"{len(classes)} classes: {shortened(map(str, classes), 6)}"
+            return f"{len(classes)} classes: {listed(map(str, classes), 6)}"
         if self.target.kind == "numbers":
             values = np.asarray(self.target.values, dtype=float)
             return f"numbers from {values.min():.4g} to {values.max():.4g}"
@@ -135,7 +135,7 @@ def make_table(source: Source, request: Request) -> Table:
     if not targets:
         raise UserError(
             f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
-            f"are {shortened(schema, 12)}."
+            f"are {listed(schema, 12)}."
         )
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
@@ -230,7 +230,7 @@ def _split_target(
             y = y.with_columns(pl.all().cast(pl.Float64))
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"--task regression: {shortened(names)} holds values that are not numbers."
+                f"--task regression: {listed(names)} holds values that are not numbers."
             ) from None
     y = y.with_columns(pl.col(pl.Enum).cast(pl.Categorical))  # an order is not used
     return known, (y.to_series() if len(names) == 1 else y)
@@ -285,7 +285,7 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
 
 def _ignored(kind: str, names: Sequence[str]) -> str:
     """What was ignored: ``Ignored free-text column 'note'``."""
-    return f"Ignored {kind} column{'s' * (len(names) > 1)} {shortened(map(repr, names))}"
+    return f"Ignored {kind} column{'s' * (len(names) > 1)} {listed(map(repr, names))}"
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
@@ -331,10 +331,10 @@ def _report_missing(
     missing = missing_counts(X)
     if not missing:
         return
-    shown = shortened([f"{name} ({count} of {X.height})" for name, count in missing.items()])
+    shown = listed([f"{name} ({count} of {X.height})" for name, count in missing.items()])
     empty = [name for name, count in missing.items() if count == X.height]
     if empty:
-        raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
+        raise DataError(f"Columns without any value: {listed(empty)}. Drop them with --drop.")
     if impute is None and not uses_missing:
         raise DataError(
             f"Missing values in {counted(len(missing), 'column')}: {shown}. Fill them with "
@@ -345,7 +345,7 @@ def _report_missing(
 
 def _require_useful(target: Target, names: Sequence[str], task: Task) -> None:
     """Refuse targets that cannot be predicted: one value, free text, as many classes as rows."""
-    where = f"The target {shortened(map(repr, names))}"
+    where = f"The target {listed(map(repr, names))}"
     values = target.values
     if len(np.unique(values, axis=0)) == 1:
         raise DataError(f"{where} has the same value in all rows: there is nothing to predict.")

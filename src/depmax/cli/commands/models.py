@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from depmax._extras import require
-from depmax._text import counted
+from depmax._text import counted, listed
 from depmax.cli import options as o
 from depmax.cli.output import Output
 
@@ -91,19 +91,19 @@ def fit(
     features = [str(name) for name in model.named_steps["method"].get_feature_names_out()]
     out.result("method", known.name)
     out.result("features", features)
-    out.command("output", str(place), f"Model with {_counted(len(features))} written:")
+    out.command("output", str(place), f"Model with {counted(len(features), 'feature')} written:")
     out.finish()
 
 
 def _require_numbers(table: Any) -> None:
     """Refuse columns that an ONNX graph cannot take, before anything is fitted."""
-    from depmax.cli.errors import DataError, shortened
+    from depmax.cli.errors import DataError
 
     others = [name for name, kind in table.types.items() if kind != "number"]
     if others:
         raise DataError(
             "An ONNX graph takes only numbers. Drop these columns with --drop, encode them as "
-            f"numbers, or write a .skops file: {shortened(others)}."
+            f"numbers, or write a .skops file: {listed(others)}."
         )
 
 
@@ -116,10 +116,6 @@ def _save(model: Any, place: Path, as_graph: bool, notes: dict[str, Any]) -> Non
     from depmax.persistence import save_model
 
     save_model(model, place, notes=notes)
-
-
-def _counted(features: int) -> str:
-    return f"{features} feature{'' if features == 1 else 's'}"
 
 
 @o.command
@@ -211,8 +207,7 @@ def transform(
         if rows == 0:
             raise DataError(f"{data} has no rows.")
     out.result("rows", rows)
-    label = f"{rows:,} row{'' if rows == 1 else 's'} written:"
-    out.command("output", str(place), label)
+    out.command("output", str(place), f"{counted(rows, 'row')} written:")
     out.finish()
 
 
