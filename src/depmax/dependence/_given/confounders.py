@@ -14,7 +14,7 @@ from depmax._files import held_by_models
 from depmax._resources import cached_property
 from depmax.data import Table
 from depmax.data.columns import Categories
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import exchange_of
 from depmax.kernels.distances import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
@@ -229,9 +229,7 @@ class RowUnits:
     @classmethod
     def of(cls, groups: Any, n_rows: int) -> RowUnits:
         """What ``groups=`` says: nothing, or labels of whole groups."""
-        exchange = as_exchange(groups)
-        if exchange is None:
-            return cls(n_rows)
+        exchange = exchange_of(groups)
         if not exchange.has_independent_groups:
             raise ValueError(
                 f"With given, groups must be labels of independent groups, got "
