@@ -3,6 +3,11 @@
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.cautions import CAUTIONS, Caution
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
+from depmax.evaluation.comparison.planted import (
+    PlantedRecovery,
+    Recovered,
+    planted_recovery,
+)
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
@@ -18,9 +23,11 @@ __all__ = [
     "MLkNN",
     "Method",
     "NumericTarget",
+    "PlantedRecovery",
     "Prepare",
     "Problem",
     "Progress",
+    "Recovered",
     "ScreenFirst",
     "Sized",
     "Stability",
@@ -32,6 +39,7 @@ __all__ = [
     "hsic_bound",
     "leading",
     "one_error",
+    "planted_recovery",
     "ranking_loss",
     "stability",
     "stability_of",

@@ -100,6 +100,23 @@ def substitutes(
     return result
 
 
+def shared(X: np.ndarray, y: np.ndarray, coded_x: np.ndarray, coded_y: np.ndarray) -> np.ndarray:
+    """Part of the variation of each column of X (rows here) that each column of y shares.
+
+    It is that of :func:`substitutes`, one for a column itself.
+
+    Parameters
+    ----------
+    X, y : arrays of shapes (n_samples, n_features) and (n_samples, n_others)
+    coded_x, coded_y : arrays of bool of shapes (n_features,) and (n_others,)
+        Whether a column holds codes of levels.
+    """
+    if len(X) > ROWS:
+        some = some_rows(len(X), ROWS)
+        X, y = X[some], y[some]
+    return _by_spaces(y, coded_y)(X, coded_x).shares()
+
+
 @dataclass(frozen=True)
 class _Shared:
     """What each of some columns (rows here) shares with each kept one."""

@@ -70,6 +70,12 @@ class Judging:
         min=1.0,
         metavar="SECONDS",
     )
+    planted: bool = o.option(
+        "Also plant targets made of known columns of this table, and tell how many of these "
+        "columns the selectors find. Takes about as long again.",
+        "--planted/--no-planted",
+        default=False,
+    )
     rows: str = o.option(
         "Largest number of rows to use; from a longer table this many are drawn at random. Pass "
         "all to use every row.",
@@ -155,6 +161,7 @@ def compare(
             n_jobs=n_jobs,
             progress=listen,
             ignore=ignored,
+            planted=judging.planted,
         )
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
@@ -225,6 +232,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
         out.result(name, facts[name])
     out.note(limits(found))
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
+    if found.planted is not None:
+        out.result("planted", facts["planted"], str(found.planted))
     out.result("complete", found.complete)
 
 

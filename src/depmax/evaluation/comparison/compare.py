@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -22,6 +23,7 @@ from depmax.evaluation.comparison.cautions import read_ignored
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.judges import JudgeName, read_judge
 from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.planted import planted_recovery
 from depmax.evaluation.comparison.problem import (
     Listener,
     Problem,
@@ -73,6 +75,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
     ignore: Iterable[str] = (),
+    planted: bool = False,
 ) -> Comparison:
     """Which few columns or features predict, by how well they do on rows that were held out.
 
@@ -144,6 +147,10 @@ def compare(
     ignore : iterable of str, default=()
         Codes of cautions that are not wanted, such as ``["DM002"]``; ``depmax.evaluation.CAUTIONS``
         holds all.
+    planted : bool, default=False
+        Then plant targets of known columns on these rows, and count which of them the selectors
+        find: :func:`~depmax.evaluation.planted_recovery`, which takes about as long again; progress
+        begins with how long.
 
     Returns
     -------
@@ -239,6 +246,10 @@ def compare(
         ignore=ignored,
     )
     _require_an_outcome(comparison)
+    if planted and comparison.complete:
+        with suppress(KeyboardInterrupt):  # the comparison itself is complete
+            recovery = planted_recovery(comparison, n_jobs=n_jobs, progress=work.listener)
+            return replace(comparison, planted=recovery)
     return comparison
 
 

@@ -23,15 +23,16 @@ from depmax.evaluation.comparison.problem import Listener, read_listener
 from depmax.evaluation.comparison.trials import (
     Setting,
     Trial,
+    columns_kept,
     fitted,
     make_estimator,
-    owners_of,
 )
 from depmax.evaluation.comparison.verdict import LEVEL, Verdict, decide
 from depmax.evaluation.prepare import without_gaps
 from depmax.evidence import Metric, choose
 
 if TYPE_CHECKING:
+    from depmax.evaluation.comparison.planted import PlantedRecovery
     from depmax.report import Report
 
 
@@ -63,6 +64,8 @@ class Comparison:
         Methods that ``time`` left no room for.
     complete : bool
         False if the comparison was interrupted.
+    planted : PlantedRecovery or None
+        What selectors find of columns that are known to matter, if it was asked for.
 
     Notes
     -----
@@ -84,6 +87,7 @@ class Comparison:
     n_rows_given: int | None = None  # before a sample was drawn
     left_out: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()  # codes of cautions
+    planted: PlantedRecovery | None = None  # where it was asked for
 
     # --- the answer ------------------------------------------------------------------------------
     @cached_property
@@ -358,13 +362,7 @@ class Comparison:
         """
         if not self.method(method).selects:
             return np.arange(self.setting.problem.n_features)
-        model = self.estimator(method)
-        selector = getattr(model, "named_steps", {}).get("features", model)
-        support = np.flatnonzero(selector.get_support())
-        if len(selector.get_support()) != self.setting.problem.n_features:
-            return np.unique(owners_of(model["prepare"])[support])  # it chose among indicators
-        ranking = getattr(selector, "ranking_", None)
-        return support if ranking is None else support[np.argsort(ranking[support])]
+        return columns_kept(self.estimator(method), self.setting.problem.n_features)
 
     def kept_names(self, place: int) -> tuple[str, ...]:
         """Names of the columns that a candidate keeps; empty if it keeps all or has no names."""
@@ -387,6 +385,7 @@ class Comparison:
             "leaderboard": self.rows(),
             "failures": self.failures,
             "left_out": list(self.left_out),
+            "planted": None if self.planted is None else self.planted.to_dict(),
             "rows_used": len(self.y),
             "seconds": self.seconds,
             "complete": self.complete,
