@@ -28,6 +28,7 @@ from depmax.evaluation.comparison.trials import (
     make_estimator,
 )
 from depmax.evaluation.comparison.verdict import LEVEL, Verdict, decide
+from depmax.evaluation.expand import Expand
 from depmax.evaluation.prepare import without_gaps
 from depmax.evidence import Metric, choose
 
@@ -87,6 +88,8 @@ class Comparison:
     n_rows_given: int | None = None  # before a sample was drawn
     left_out: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()  # codes of cautions
+    #: What made numbers of dates and texts, if there were any.
+    expand: Expand | None = None
     planted: PlantedRecovery | None = None  # where it was asked for
 
     # --- the answer ------------------------------------------------------------------------------
@@ -285,7 +288,17 @@ class Comparison:
             Pipeline of preparation, method and predictor, with the number of features of ``table``:
             rows in, predictions out.
         """
-        name = self.recommended if method is None else method
+        return self._from_given(self.model_of(self.recommended if method is None else method))
+
+    def _from_given(self, model: Any) -> Any:
+        """A model that takes rows as they were given, with dates and texts."""
+        if self.expand is None:
+            return model
+        steps = model.steps if isinstance(model, Pipeline) else [("predict", model)]
+        return Pipeline([("expand", self.expand), *steps])
+
+    def model_of(self, name: str) -> Any:
+        """A method with its predictor, fitted on all rows of ``X``."""
         if name not in self._fitted:
             own = self.method(name)
             size = next(
@@ -362,7 +375,7 @@ class Comparison:
         """
         if not self.method(method).selects:
             return np.arange(self.setting.problem.n_features)
-        return columns_kept(self.estimator(method), self.setting.problem.n_features)
+        return columns_kept(self.model_of(method), self.setting.problem.n_features)
 
     def kept_names(self, place: int) -> tuple[str, ...]:
         """Names of the columns that a candidate keeps; empty if it keeps all or has no names."""
