@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._text import counted
-from depmax.cli.errors import DataError, UserError, nearest, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError, UserError, nearest
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
@@ -78,7 +78,7 @@ class Table:
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
         size = f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}"
-        return f"{size}; target: {shortened(self.target_names, 4)} ({self.about_target})"
+        return f"{size}; target: {listed(self.target_names, 4)} ({self.about_target})"
 
     @property
     def about_target(self) -> str:
@@ -89,7 +89,7 @@ class Table:
             return f"times to {last:.4g}, {counted(events, 'event')}, {censored:.0f}% censored"
         if self.target.kind == "classes":
             classes = self.target.classes
-            return f"{len(classes)} classes: {shortened(map(str, classes), 6)}"
+            return f"{len(classes)} classes: {listed(map(str, classes), 6)}"
         if self.target.kind == "numbers":
             values = np.asarray(self.target.values, dtype=float)
             return f"numbers from {values.min():.4g} to {values.max():.4g}"
@@ -136,7 +136,7 @@ def make_table(source: Source, request: Request) -> Table:
     if not targets:
         raise UserError(
             f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
-            f"are {shortened(schema, 12)}."
+            f"are {listed(schema, 12)}."
         )
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
@@ -235,7 +235,7 @@ def _split_target(
             y = y.with_columns(pl.all().cast(pl.Float64))
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"--task regression: {shortened(names)} holds values that are not numbers."
+                f"--task regression: {listed(names)} holds values that are not numbers."
             ) from None
     y = y.with_columns(pl.col(pl.Enum).cast(pl.Categorical))  # an order is not used
     return known, (y.to_series() if len(names) == 1 else y)
@@ -290,7 +290,7 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
 
 def _ignored(kind: str, names: Sequence[str]) -> str:
     """What was ignored: ``Ignored free-text column 'note'``."""
-    return f"Ignored {kind} column{'s' * (len(names) > 1)} {shortened(map(repr, names))}"
+    return f"Ignored {kind} column{'s' * (len(names) > 1)} {listed(map(repr, names))}"
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
@@ -335,10 +335,10 @@ def _report_missing(
     missing = missing_counts(X)
     if not missing:
         return
-    shown = shortened([f"{name} ({count} of {X.height})" for name, count in missing.items()])
+    shown = listed([f"{name} ({count} of {X.height})" for name, count in missing.items()])
     empty = [name for name, count in missing.items() if count == X.height]
     if empty:
-        raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
+        raise DataError(f"Columns without any value: {listed(empty)}. Drop them with --drop.")
     if impute is None and not uses_missing:
         raise DataError(
             f"Missing values in {counted(len(missing), 'column')}: {shown}. Fill them with "
@@ -349,7 +349,7 @@ def _report_missing(
 
 def _require_useful(target: Target, names: Sequence[str], task: Task) -> None:
     """Refuse targets that cannot be predicted: one value, free text, as many classes as rows."""
-    where = f"The target {shortened(map(repr, names))}"
+    where = f"The target {listed(map(repr, names))}"
     values = target.values
     if len(np.unique(values, axis=0)) == 1:
         raise DataError(f"{where} has the same value in all rows: there is nothing to predict.")
@@ -411,17 +411,20 @@ def _times_of_rows(frame: pl.DataFrame, targets: Sequence[str], name: str, task:
     return pl.DataFrame(rows, schema=[EVENT, TIME])
 
 
-def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
-    """The group of every row as a number; the column is not a feature."""
-    column = frame.get_column(name)
-    missing = column.null_count()
-    if column.dtype.is_float():
-        missing += int(column.is_nan().sum() or 0)
+def _complete(frame: pl.DataFrame, name: str, option: str, remedy: str) -> pl.Series:
+    """A column that says something of every row."""
+    missing = missing_counts(frame.select(name)).get(name)
     if missing:
         raise DataError(
-            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
-            "these rows, or give each its own group."
+            f"{option}: column {name!r} has no value in {missing} of {frame.height} rows. Drop "
+            f"these rows, or {remedy}."
         )
+    return frame.get_column(name)
+
+
+def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """The group of every row as a number; the column is not a feature."""
+    column = _complete(frame, name, "--groups", "give each its own group")
     codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
     n_groups = int(codes.max()) + 1
     groups = counted(n_groups, "group")
@@ -431,16 +434,10 @@ def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
 
 def _weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
     """How many rows each row stands for; the column is not a feature."""
-    column = frame.get_column(name)
-    if not column.dtype.is_numeric():
-        raise DataError(f"--weight: column {name!r} holds {column.dtype}, not numbers.")
-    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    missing = int(np.isnan(values).sum())
-    if missing:
-        raise DataError(
-            f"--weight: column {name!r} has no value in {missing} of {len(values)} rows. Drop "
-            "these rows, or give them a weight of 0."
-        )
+    if not frame.schema[name].is_numeric():
+        raise DataError(f"--weight: column {name!r} holds {frame.schema[name]}, not numbers.")
+    column = _complete(frame, name, "--weight", "give them a weight of 0")
+    values = column.cast(pl.Float64).to_numpy()
     try:
         weights = read_weights(values, len(values))
     except ValueError as error:

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property, chunk_rows, map_instead, require_pairs, slices
 from depmax._warnings import warn_caller
 from depmax.data.chunks import Scan
@@ -264,6 +265,7 @@ class Sample:
         return Reference(None if self.precomputed else self.kernel, self.rows)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Reference:
     """Rows that new rows are compared with."""
