@@ -15,6 +15,7 @@ from depmax.evaluation.expand import Expand
 from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.prepare import Prepare
+from depmax.evaluation.profiling import Profile, profile
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "PlantedRecovery",
     "Prepare",
     "Problem",
+    "Profile",
     "Progress",
     "Recovered",
     "ScreenFirst",
@@ -42,6 +44,7 @@ __all__ = [
     "leading",
     "one_error",
     "planted_recovery",
+    "profile",
     "ranking_loss",
     "stability",
     "stability_of",

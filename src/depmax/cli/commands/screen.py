@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -29,32 +29,24 @@ def screen(
     data: o.Data,
     target: o.Target = None,
     *,
-    top: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
-    ] = 20,
-    level: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            metavar="SHARE",
-            help="False discovery rate over the columns, and significance level of the joint test.",
-        ),
-    ] = 0.05,
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
-    ] = False,
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--given",
-            metavar="COLUMN",
-            help=(
-                "A confounder: find columns that depend on the target beyond what it explains; "
-                "may be repeated."
-            ),
-        ),
-    ] = None,
+    top: int = o.option(
+        "Columns to show on a terminal; 0 shows all.", default=20, min=0, metavar="N"
+    ),
+    level: float = o.option(
+        "False discovery rate over the columns, and significance level of the joint test.",
+        default=0.05,
+        min=0.0,
+        max=1.0,
+        metavar="SHARE",
+    ),
+    check: bool = o.option(
+        "Exit with code 6 if no column depends on the target.", "--check", default=False
+    ),
+    given: list[str] | None = o.option(
+        "A confounder: find columns that depend on the target beyond what it explains; may be "
+        "repeated.",
+        metavar="COLUMN",
+    ),
     columns: o.GroupedColumns,
     reading: o.Reading,
     seed: o.Seed = 0,

@@ -124,7 +124,7 @@ class Question:
     @cached_property
     def target(self) -> Target:
         """The target by its type."""
-        return read_target(self.y)
+        return read_target(self.y).weighed(self.weight)
 
     @cached_property
     def side(self) -> Sample:
