@@ -15,6 +15,7 @@ from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
 from depmax.data.columns import counts_rows
+from depmax.data.survival import EVENT, TIME, checked_times, require_events
 from depmax.data.weights import read_weights
 
 ColumnType = Literal["number", "category", "boolean"]
@@ -35,6 +36,7 @@ class Request:
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
     weight: str | None = None  # column that says how many rows each stands for
+    event: str | None = None  # column that says whether the target, a time, is not censored
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
@@ -51,7 +53,7 @@ class Request:
     @property
     def beside(self) -> list[tuple[str, str]]:
         """Columns that describe the rows and are not features, each with its option."""
-        named = (("--groups", self.groups), ("--weight", self.weight))
+        named = (("--groups", self.groups), ("--weight", self.weight), ("--event", self.event))
         return [(option, name) for option, name in named if name is not None]
 
 
@@ -81,6 +83,10 @@ class Table:
     @property
     def about_target(self) -> str:
         """Type of the target in words."""
+        if self.target.times is not None:
+            events, last = int(self.target.times[:, 0].sum()), self.target.times[:, 1].max()
+            censored = 100 * (1 - events / self.target.n_samples)
+            return f"times to {last:.4g}, {counted(events, 'event')}, {censored:.0f}% censored"
         if self.target.kind == "classes":
             classes = self.target.classes
             return f"{len(classes)} classes: {listed(map(str, classes), 6)}"
@@ -155,6 +161,8 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has {counted(frame.height, 'row')} with a target: at least "
             f"{FEWEST_ROWS} are needed to detect any dependence."
         )
+    if request.event is not None:
+        y = _times_of_rows(frame, targets, request.event, request.task)
     groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
     X = _features(frame.drop([*targets, *beside.values()]), request.keep, notes)
@@ -385,6 +393,24 @@ def ask(out: Output, source: Source, request: Request) -> Table:
 
 
 # --- what is known of the rows
+def _times_of_rows(frame: pl.DataFrame, targets: Sequence[str], name: str, task: Task) -> Any:
+    """The target as survival times, of which a column says whether they are censored."""
+    if len(targets) > 1 or task != "auto":
+        other = f"--task {task}" if task != "auto" else "several targets"
+        raise UserError(f"--event goes with one --target, the column of times, not with {other}.")
+    columns = [frame.get_column(each) for each in (name, targets[0])]
+    events, times = f"--event: column {name!r}", f"--target: column {targets[0]!r}"
+    for column, what in zip(columns, (events, times), strict=True):
+        if kind_of(column.dtype) not in ("number", "boolean"):
+            raise DataError(f"{what} holds {column.dtype}, not numbers.")
+    event, time = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns)
+    try:
+        require_events(rows := checked_times(event, time, events, times))
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return pl.DataFrame(rows, schema=[EVENT, TIME])
+
+
 def _complete(frame: pl.DataFrame, name: str, option: str, remedy: str) -> pl.Series:
     """A column that says something of every row."""
     missing = missing_counts(frame.select(name)).get(name)

@@ -126,6 +126,11 @@ def compare(
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
+    if columns.event is not None:
+        raise UserError(
+            "--event: compare knows no predictor that takes censored times. depmax screen and "
+            "depmax select do."
+        )
     require_report()
     methods = _named_methods(judging.method)
     _require_scorer(judging.scoring)
