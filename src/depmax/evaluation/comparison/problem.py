@@ -273,7 +273,7 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Seconds until the step is done, if its other parts take as long on average."""
-        return self.elapsed / self.done * (self.total - self.done)
+        return self.elapsed / max(1, self.done) * (self.total - self.done)
 
 
 Listener = Callable[[Progress], None]
@@ -296,6 +296,7 @@ def print_progress(state: Progress) -> None:
         f"{state.step}: {state.done}/{state.total} done, {clock(state.elapsed)} elapsed, about "
         f"{clock(state.remaining)} left"
     )
+    line = line if state.done else state.step
     if sys.stderr.isatty():
         end = "\n" if state.done == state.total else ""
         print(f"\r{line}\033[K", end=end, file=sys.stderr, flush=True)
