@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._files import held_by_models
 from depmax.algebra.deflation import gram_values
 from depmax.data import read_target
 from depmax.data.sample import Sample
@@ -41,6 +42,7 @@ NEAR_THE_END = 0.75
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Readout:
     """How features T predict: values TQ + b, and which target these stand for."""
