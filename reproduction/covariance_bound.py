@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._resources import slices
 from depmax.data.sample import Sample, is_precomputed, read_rows
 from depmax.data.table import require_equal_length
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.prediction import coded_target
 
 #: Kernel values that are held at a time.
 TILE = 2**21

@@ -1,4 +1,7 @@
-"""Samples in coordinates of their own span: all of it, or the part that a method needs."""
+"""Samples in coordinates of their own span: all of it, or the part that a method needs.
+
+Methods ask ``space_of`` in ``space.py``, which comes here where features are not few.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._resources import blas_threads_for_parts, thread_pool
-from depmax.algebra.directions import NONE, leading, rank_of
+from depmax.algebra.directions import NONE, rank_of
 from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tiles_of
+from depmax.algebra.row_sums import as_array
 from depmax.algebra.space import EPS, Form, Operator, Space, Span
-from depmax.algebra.targets import as_array
 from depmax.data.sample import Sample, require_semidefinite
+from depmax.maps.feature_map import leading
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400
@@ -363,15 +367,8 @@ def _first_block(gram: Products, n_columns: int) -> np.ndarray:
 Grow = Callable[[Products], Basis | None]
 
 
-def space_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Space:
-    """Samples in the smaller dimension: features where they are few, else their span.
-
-    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
-    their span it needs; all others get all of it, at the cost of a full eigenproblem. With ``few``
-    it does so in few products, and features, if there are any, take the place of their matrix.
-    """
-    if (data.n_coordinates or np.inf) <= data.n_samples:
-        return Space.of_sample(data)
+def span_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Span:
+    """Samples in coordinates of their own span: the part that ``grow`` asks for, or all of it."""
     if grow is not None and data.n_samples > EXACT_ROWS:
         part = part_of_span(data, grow, few=few)
         if part is not None:

@@ -44,8 +44,7 @@ from depmax.kernels import (
     Precomputed,
     as_kernel,
 )
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512

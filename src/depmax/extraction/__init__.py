@@ -1,7 +1,7 @@
 """Extractors: one published method per file."""
 
 from depmax.extraction._fitting.cross_validation import CrossValidation, ModelTest
-from depmax.extraction._fitting.importance import CoefficientIntervals
+from depmax.extraction._fitting.latent_model import CoefficientIntervals
 from depmax.extraction._ica_solvers import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.continuum_regression import ContinuumRegression

@@ -10,8 +10,8 @@ from scipy import linalg, optimize
 
 from depmax._parameters import check_parameters, number
 from depmax.algebra.deflation import Residual, Scale
-from depmax.algebra.directions import leading
 from depmax.extraction.deflation_features import pca, pls
+from depmax.maps.feature_map import leading
 
 #: Values of the ridge at which the criterion of continuum regression is looked at before the best
 #: one is refined: it can have several maxima.

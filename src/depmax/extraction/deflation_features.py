@@ -21,14 +21,20 @@ from depmax.algebra.deflation import (
     gram_values,
     unless_exhausted,
 )
-from depmax.algebra.directions import leading
 from depmax.algebra.losses import LOSSES, Loss, descent
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_answer, coded_target
-from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.prediction import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    CodedTarget,
+    coded_answer,
+    coded_target,
+    deflated,
+)
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import is_linear
+from depmax.maps.feature_map import is_linear, leading
 
 #: Largest matrix whose leading eigenvector is found by a dense solver.
 DENSE = 512

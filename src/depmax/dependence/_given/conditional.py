@@ -50,8 +50,7 @@ from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.
 FEW_VALUES = 20

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from depmax._resources import slices
 from depmax.data.columns import Categories
 from depmax.kernels import Delta
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.selection._scores.outputs import standardized
 
 
