@@ -1,4 +1,4 @@
-"""Criteria → directions: of most dependence, of most variance, and of unit variance (``Sphere``)."""
+"""Criteria → directions: of most dependence, most variance, and unit variance (``Sphere``)."""
 
 from __future__ import annotations
 
