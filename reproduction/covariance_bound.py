@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._resources import slices
-from depmax.data.sample import Sample, is_precomputed, read_rows
+from depmax.data.sample import Sample, read_rows
+from depmax.kernels.kernel import is_precomputed
 from depmax.data.table import require_equal_length
 from depmax.extraction._fitting.prediction import coded_target
 

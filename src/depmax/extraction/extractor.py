@@ -33,7 +33,6 @@ from depmax.data.sample import (
     Labels,
     Sample,
     aligned,
-    is_precomputed,
     read_target_sample,
     read_training,
     require_coordinates,
@@ -50,6 +49,7 @@ from depmax.extraction._fitting.reconstruction import (
     reconstruction_error,
 )
 from depmax.kernels import KernelLike
+from depmax.kernels.kernel import is_precomputed
 from depmax.maps.feature_map import (
     KernelTransformer,
     coordinate_names,

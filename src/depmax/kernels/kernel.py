@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, isclass, signature
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,9 +24,6 @@ from depmax._text import counted
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
-from dataclasses import replace
-from functools import reduce
-from math import prod
 
 #: Whole numbers that lie within this are counted without sorting.
 NEAR = 1000
@@ -700,3 +698,18 @@ def refuse_parameters_of_names(estimator: Any, params: Mapping[str, Any]) -> Non
                 f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel as an "
                 f"object, e.g. {owner}=Gaussian() from depmax.kernels."
             )
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def abilities_of(kernel: KernelLike) -> Capabilities:
+    """What the kernel declares; ``fit`` is where a wrong one is refused."""
+    if is_precomputed(kernel):
+        return Capabilities()
+    try:
+        return as_kernel(kernel).capabilities
+    except (TypeError, ValueError):
+        return Capabilities()

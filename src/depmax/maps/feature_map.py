@@ -17,9 +17,7 @@ from depmax._resources import chunk_rows, map_instead, require_pairs, slices, sm
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,
-    abilities_of,
     aligned,
-    is_precomputed,
     precision,
     read_rows,
     read_training,
@@ -30,7 +28,7 @@ from depmax.data.sample import (
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.kernel import refuse_parameters_of_names
+from depmax.kernels.kernel import abilities_of, is_precomputed, refuse_parameters_of_names
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600
