@@ -174,9 +174,6 @@ class DeflationFeatures(DependenceExtractor):
         the gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
         numbers), or the single sample with the largest covariance with it.
 
-        :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
-        and "pca".
-
         A callable takes a :class:`depmax.algebra.deflation.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its
         features are not rescaled, unless it has an attribute ``scale``, ``"direction"`` or
