@@ -179,6 +179,7 @@ def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[values > 0], vectors[:, values > 0]
 
 
+# --- of unit variance -----------------------------------------------------------------------------
 #: Entries beside the diagonal below this, relative to the largest on it, are rounding errors.
 ROUNDING = 1e-13
 #: Regularisation, or the choice of it.

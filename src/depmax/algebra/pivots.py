@@ -27,7 +27,6 @@ WORST_ROWS = 64
 FEW_COLUMNS = 4
 
 
-# --- kernels of the target without coordinates ----------------------------------------------------
 @dataclass(frozen=True)
 class PivotImages:
     """k(y, pivots)R⁻ᵀ with RRᵀ the kernel matrix of the pivots."""

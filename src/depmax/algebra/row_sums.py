@@ -454,11 +454,6 @@ class SumBlocks:
         return None if summation is None else summation.result()
 
 
-#: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
-#: time: about 100 MB for the Gaussian kernel of numbers.
-FEW_ROWS = 2**18
-
-
 # --- values at the samples ------------------------------------------------------------------------
 @dataclass(frozen=True)
 class CentredValues:
@@ -645,6 +640,11 @@ def _sums_of(target: Sample, images: Callable[[Any], Any]) -> RowSums:
     width = images(target.rows[:1]).shape[1]
     chunks = chunks_of(target.n_samples, width)
     return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=target.is_in_memory)
+
+
+#: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
+#: time: about 100 MB for the Gaussian kernel of numbers.
+FEW_ROWS = 2**18
 
 
 def target_factor(target: Sample) -> Any:

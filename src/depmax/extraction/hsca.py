@@ -278,6 +278,7 @@ class HSCA(SemiSupervisedExtractor):
             )
 
 
+# --- the quotients --------------------------------------------------------------------------------
 #: What is left of C outside the space of earlier features, relative to C, to go on.
 EXHAUSTED = 1e-10
 #: Positive eigenvalues of B, and their eigenvectors, for directions so far of shape (s, n).

@@ -424,6 +424,7 @@ def law_rows(model: Any, data: Sample) -> tuple[Any, np.ndarray | None] | None:
     return data.rows[rows], None if data.weight is None else data.weight[rows]
 
 
+# --- the path, from sums --------------------------------------------------------------------------
 #: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².

@@ -1,4 +1,7 @@
-"""Predictions of held-out rows by every number of features, and a test whether they are luck."""
+"""Predictions of held-out rows by every number of features, and a test whether they are luck.
+
+Sums over the rows outside a fold are those of all rows, from which its own are taken off.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ from depmax.maps.feature_map import is_linear
 TEST_FOLDS = 7
 
 
+# --- sums of folds --------------------------------------------------------------------------------
 #: Features up to which products with S are left to one thread.
 SMALL = 1000
 
@@ -120,6 +124,7 @@ class FoldSums:
         return float((np.square(cross.T @ weights).sum(axis=0) / lengths).sum())
 
 
+# --- what held-out rows say -----------------------------------------------------------------------
 @dataclass(frozen=True)
 class CrossValidation:
     """What held-out rows say of every number of components: the result of ``cross_validate``.

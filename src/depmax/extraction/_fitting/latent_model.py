@@ -44,10 +44,17 @@ LARGEST = 4000
 
 @property  # type: ignore[misc]  # becomes one of the classes that take it
 def vip_(self: Any) -> np.ndarray:
-    """Variable importance in the projection: above 1, a column does more than the average."""
+    """Variable importance in the projection: above 1, a column does more than the average.
+
+    √(D Σ_j SS_j w_j²/Σ_j SS_j), of shape (n_features,). The weights w_j, of length 1, follow from
+    R = W(PᵀW)⁻¹, whose factor PᵀW is triangular: they are its orthonormal columns.
+    """
     if not is_linear(self) or not hasattr(self, "components_"):
         raise AttributeError(f"{type(self).__name__} has vip_ once it is fitted, linear only.")
-    return vip(self)
+    rotations = np.roll(self.components_.T, self.n_orthogonal, axis=1)  # in order of deflation
+    weights = np.roll(np.linalg.qr(rotations)[0], -self.n_orthogonal, axis=1)
+    explained = self.score_variance_ * np.square(self.target_loadings_).sum(axis=1)
+    return np.sqrt(len(weights) * (np.square(weights) @ explained) / explained.sum())
 
 
 def predict(self: Any, X: Any, n_components: int | None = None) -> np.ndarray:
@@ -173,6 +180,7 @@ def _no_features() -> np.ndarray:
     raise AssertionError("least squares needs products only")
 
 
+# --- which rows are unlike the training rows ------------------------------------------------------
 @dataclass(frozen=True)
 class ResidualLaw:
     """Q/(1 - h) of a training row with leverage h is about a multiple of χ² (Box, 1954)."""
@@ -380,6 +388,7 @@ def _rows_and_features(model: Any) -> tuple[float, int]:
     return float(model._n_rows), int(model.n_components_)
 
 
+# --- which columns matter -------------------------------------------------------------------------
 @dataclass(frozen=True)
 class CoefficientIntervals:
     """Coefficients with the spread of fits without a fold each: the result of ``coef_intervals``.
@@ -399,19 +408,6 @@ class CoefficientIntervals:
     low: np.ndarray
     high: np.ndarray
     pvalues: np.ndarray
-
-
-def vip(model: Any) -> np.ndarray:
-    """Importance of the columns: √(D Σ_j SS_j w_j²/Σ_j SS_j), of shape (n_features,).
-
-    The weights w_j, of length 1, follow from R = W(PᵀW)⁻¹, whose factor PᵀW is triangular: they are
-    its orthonormal columns.
-    """
-    n_orthogonal = model.n_orthogonal
-    rotations = np.roll(model.components_.T, n_orthogonal, axis=1)  # in the order of deflation
-    weights = np.roll(np.linalg.qr(rotations)[0], -n_orthogonal, axis=1)
-    explained = model.score_variance_ * np.square(model.target_loadings_).sum(axis=1)
-    return np.sqrt(len(weights) * (np.square(weights) @ explained) / explained.sum())
 
 
 @available_if(is_linear)

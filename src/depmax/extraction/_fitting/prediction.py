@@ -44,6 +44,7 @@ NEAR_THE_END = 0.75
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
+# --- targets as numbers ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Coding:
     """How numbers are made of a target: (columns - shift)·factor, of values or of indicators."""
@@ -281,6 +282,7 @@ def coded_answer(coded: CodedTarget) -> Answer:
     return Answer(Sample(Linear(), coded.values, weight=coded.weight), coded=coded)
 
 
+# --- orthogonal features --------------------------------------------------------------------------
 #: Features of the first run for a share of the variance; later runs are twice as long.
 FIRST_RUN = 8
 #: Why methods that deflate find fewer features than requested, or none.
@@ -376,6 +378,7 @@ def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarra
     return space.cross(features), space.mean
 
 
+# --- predictions ----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Readout:
     """How features T predict: values TQ + b, and which target these stand for."""
