@@ -35,8 +35,8 @@ from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear, Neutral
 from depmax.kernels.neutral import Gaps, drawn
 from depmax.selection import DependenceSelector
 from depmax.selection._kernel_ridge import RidgeProblem
-from depmax.selection._search.changes import changes
 from depmax.selection._search.data import Change, SearchData
+from depmax.selection._search.search import changes
 from depmax.testing import check_kernel
 from tests.contracts.discovery import classes
 

@@ -109,7 +109,7 @@ def test_statistics_of_a_plan_equal_hsic_of_reordered_rows(
     y = per_group[y_kind][UNEQUAL]  # orders repeat rows
     x_side, y_side = read_sample(x, kernel), read_target_sample(y, "auto")
     plan = WholeGroups(UNEQUAL).plan(54, y_side.rows)
-    observed, found = permuted_statistics(x_side, y_side, 7, np.random.default_rng(3), plan=plan)
+    observed, found = permuted_statistics(x_side, y_side, 7, np.random.default_rng(3), plan)
     orders = plan.orders(7, np.random.default_rng(3))
     fixed = x_side.kernel, y_side.kernel
     for order, value in zip(orders, found, strict=True):

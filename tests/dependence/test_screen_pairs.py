@@ -16,14 +16,14 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax.datasets import make_mixed
-from depmax.dependence._pairs.ranking import BestPairs, Law, interactions
-from depmax.dependence._pairs.target import (
+from depmax.dependence._main_effects import (
     ColumnBases,
     MainEffects,
     PairTarget,
     class_residuals,
+    interactions,
 )
-from depmax.dependence.screen_pairs import PairScreening, screen_pairs
+from depmax.dependence.screen_pairs import BestPairs, Law, PairScreening, screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")
 
@@ -538,7 +538,7 @@ def test_permutations_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=60)
     whole = screen_pairs(X, y, random_state=0)
     assert np.isfinite(whole.pvalues_permutation).sum() >= 2
-    monkeypatch.setattr("depmax.dependence._pairs.ranking.HELD", 61)  # a pair at a time
+    monkeypatch.setattr("depmax.dependence._main_effects.HELD", 61)  # a pair at a time
     parts = screen_pairs(X, y, random_state=0)
     np.testing.assert_array_equal(whole.pvalues_permutation, parts.pvalues_permutation)
 

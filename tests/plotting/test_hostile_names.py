@@ -18,6 +18,7 @@ from depmax.plotting import (
     HeatMapDisplay,
     LoadingsDisplay,
     RankingDisplay,
+    TargetByColumnDisplay,
 )
 from depmax.plotting.style import short, short_labels
 from depmax.report import Picture, Report, Section, render_html
@@ -63,11 +64,17 @@ def _components(name: str) -> Any:
     return LoadingsDisplay(np.eye(2), [name, "b"], component_names=[name, "second"])
 
 
+def _column(name: str) -> Any:
+    values = np.where(POINTS[:, 0] > 0, name, "b")
+    return TargetByColumnDisplay.from_predictions(values, POINTS[:, 1], name=name, target_name=name)
+
+
 PICTURES: dict[str, Callable[[str], Any]] = {
     "ranking": lambda name: RankingDisplay.from_predictions([0.5, 0.1], names=[name, "b"]),
     "heat map": lambda name: HeatMapDisplay.from_predictions(np.eye(2), names=[name, "b"]),
     "loadings": lambda name: LoadingsDisplay.from_predictions(np.eye(2), names=[name, "b"]),
     "components": _components,
+    "column": _column,
     "curves": _curves,
     "scatter of numbers": _scatter_of_numbers,
     "scatter of classes": _scatter_of_classes,

@@ -23,11 +23,11 @@ from depmax.kernels import (
     Polynomial,
     Subset,
 )
-from depmax.selection._search import changes as changes_module
 from depmax.selection._search import data as data_module
+from depmax.selection._search import search as changes_module
 from depmax.selection._search import squares
-from depmax.selection._search.changes import changes, column_shares
 from depmax.selection._search.data import Change, SearchData
+from depmax.selection._search.search import changes, column_shares
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))
@@ -179,6 +179,21 @@ def test_two_values_are_scored_exactly(
     scale = np.abs(expected).max()
     precision = 1e-10 if dtype is np.float64 else 1e-4
     np.testing.assert_allclose(found, expected, rtol=precision, atol=precision * scale)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_rare_indicators_count_by_the_weights_of_rows(kind: str, rng: np.random.Generator) -> None:
+    """A rare indicator in units of its standard deviation, whose two values are far apart."""
+    table, weight = X.copy(), rng.integers(1, 4, 60).astype(float)
+    table[:, 3] = np.where(np.arange(60) < 2, 12.0, -0.2)
+    y, change = TARGETS[kind], _change(joins=False, grouped=False)
+    target = read_target_sample(y, "auto", weight=weight)
+    found = changes(SearchData.of(table, target, True), Gaussian(2.0), change).scores
+    expected = [
+        hsic(table[:, change.after(unit)], y, kernel=Gaussian(2.0), sample_weight=weight)
+        for unit in change.units
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_long_tails_do_not_overflow() -> None:

@@ -12,11 +12,10 @@ from sklearn.linear_model import lars_path
 from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._lasso import designs
-from depmax.selection._lasso.columns import column_kernels
-from depmax.selection._lasso.designs import TileDesign, factor_design
-from depmax.selection._lasso.nonnegative_path import nonnegative_path
-from depmax.selection._scores.outputs import standardized
+from depmax.selection import _lasso_designs as designs
+from depmax.selection._lasso_designs import TileDesign, column_kernels, factor_design
+from depmax.selection._nonnegative_path import nonnegative_path
+from depmax.selection._scores.score import standardized
 from tests.selection.lasso_oracles import explicit, gaussian_grams
 
 rng = np.random.default_rng(0)

@@ -14,9 +14,8 @@ import pytest
 
 from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian
-from depmax.selection._lasso.columns import column_kernels
-from depmax.selection._lasso.designs import TileDesign
-from depmax.selection._lasso.nonnegative_path import nonnegative_path
+from depmax.selection._lasso_designs import TileDesign, column_kernels
+from depmax.selection._nonnegative_path import nonnegative_path
 from depmax.selection.hsic_lasso import HSICLasso
 from tests.references.make_hsic_lasso import LassoCase
 

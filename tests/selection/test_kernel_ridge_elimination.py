@@ -14,8 +14,8 @@ from depmax.data import read_target
 from depmax.data.table import some_rows
 from depmax.kernels import Gaussian
 from depmax.selection._kernel_ridge import RidgeProblem, coordinates
-from depmax.selection._scores.outputs import target_images
-from depmax.selection._search.units import make_units
+from depmax.selection._scores.score import target_images
+from depmax.selection._search.data import make_units
 
 
 def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:

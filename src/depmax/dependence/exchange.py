@@ -25,14 +25,15 @@ FEWEST_WAYS = 20
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The exchange of one data set: which rows are used, and how the target is reordered."""
+class PermutationScheme:
+    """How the target of one data set is permuted: which of its rows are used, in which orders."""
 
     rows: np.ndarray  # positions of the rows that take part
     units: np.ndarray  # of every row of the data: the number of the independent unit it is in
     draw: Callable[[np.random.Generator], np.ndarray]  # positions among ``rows``, one per row
     n_ways: float  # how many different orders there are
     reliable: bool = True  # whether rows are as exchangeable as this takes them to be
+    is_free: bool = False  # whether any row may take the place of any other
 
     @property
     def is_whole(self) -> bool:
@@ -98,7 +99,7 @@ class Exchange(ABC):
         return codes_of(self.labels, n_samples)
 
     @abstractmethod
-    def plan(self, n_samples: int, target: Any = None) -> Plan:
+    def plan(self, n_samples: int, target: Any = None) -> PermutationScheme:
         """The exchange of ``n_samples`` rows; ``target`` has a value per row, if known."""
 
     def doubt(self, n_samples: int, target: Any, inputs: Any = None) -> str | None:
@@ -107,6 +108,29 @@ class Exchange(ABC):
         ``target`` and ``inputs`` have a value, or a row, per row; inputs are perhaps unknown.
         """
         return None
+
+
+class FreeRows(Exchange):
+    """Rows that are independent of each other: what holds without ``groups``."""
+
+    has_independent_groups = True
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def units(self, n_samples: int) -> np.ndarray:
+        """Every row by itself."""
+        return np.arange(n_samples)
+
+    def plan(self, n_samples: int, target: Any = None) -> PermutationScheme:
+        """All rows in any order."""
+        every = np.arange(n_samples)
+        return PermutationScheme(
+            every, every, lambda rng: np.argsort(rng.random(n_samples)), np.inf, is_free=True
+        )
+
+
+FREE = FreeRows()
 
 
 class TooFewWays(ValueError):  # noqa: N818  (what is wrong, not that it is an error)
@@ -147,20 +171,22 @@ class WholeGroups(Exchange):
 
     has_independent_groups = True
 
-    def plan(self, n_samples: int, target: Any = None) -> Plan:
+    def plan(self, n_samples: int, target: Any = None) -> PermutationScheme:
         """Whole groups in random order, between those of the same size."""
         codes = codes_of(self.labels, n_samples)
         sizes = np.bincount(codes)
         every = np.arange(n_samples)
         if np.array_equal(sizes, np.ones(n_samples)):  # every row is its own group
-            return Plan(every, codes, lambda rng: rng.permutation(n_samples), np.inf)
+            return PermutationScheme(every, codes, lambda rng: rng.permutation(n_samples), np.inf)
         first = np.unique(codes, return_index=True)[1]
         values = _comparable(target, n_samples)
         if values is None or (values != values[first[codes]]).any():
             return _exchange_alike(codes, sizes)
         ways = _ways_of_values(values[first])
         require_ways(ways, f"{len(sizes)} groups of rows", "groups")
-        return Plan(every, codes, lambda rng: first[rng.permutation(len(first))][codes], ways)
+        return PermutationScheme(
+            every, codes, lambda rng: first[rng.permutation(len(first))][codes], ways
+        )
 
 
 class WithinGroups(Exchange):
@@ -189,7 +215,7 @@ class WithinGroups(Exchange):
 
     is_free_within_groups = True
 
-    def plan(self, n_samples: int, target: Any = None) -> Plan:
+    def plan(self, n_samples: int, target: Any = None) -> PermutationScheme:
         """Rows of every group in random order."""
         codes = codes_of(self.labels, n_samples)
         ways = number_of(np.sum(special.gammaln(np.bincount(codes) + 1.0)))
@@ -201,21 +227,33 @@ class WithinGroups(Exchange):
             order[inside] = np.lexsort((rng.random(n_samples), codes))
             return order
 
-        return Plan(np.arange(n_samples), codes, draw, ways)
+        return PermutationScheme(np.arange(n_samples), codes, draw, ways)
+
+
+def exchange_of(groups: Any) -> Exchange:
+    """The meaning of ``groups=``: free rows, labels of whole groups, or an exchange object."""
+    if groups is None:
+        return FREE
+    return groups if hasattr(groups, "plan") else WholeGroups(groups)
 
 
 def as_exchange(groups: Any) -> Exchange | None:
-    """The meaning of ``groups=``: nothing, labels of whole groups, or an exchange object."""
-    if groups is None or hasattr(groups, "plan"):
-        return groups
-    return WholeGroups(groups)
+    """As ``exchange_of``, None for free rows."""
+    return None if groups is None else exchange_of(groups)
 
 
-def plan_of(groups: Any, n_samples: int, target: Any = None, inputs: Any = None) -> Plan | None:
-    """The plan of ``groups=``, None if rows are independent; warns of unused rows and of doubts."""
-    exchange = as_exchange(groups)
-    if exchange is None:
-        return None
+def plan_of(
+    groups: Any, n_samples: int, target: Any = None, inputs: Any = None
+) -> PermutationScheme | None:
+    """As ``scheme_of``, None for free rows."""
+    return None if groups is None else scheme_of(groups, n_samples, target, inputs)
+
+
+def scheme_of(
+    groups: Any, n_samples: int, target: Any = None, inputs: Any = None
+) -> PermutationScheme:
+    """How ``groups=`` permutes a target; warns of unused rows and of doubts."""
+    exchange = exchange_of(groups)
     plan = exchange.plan(n_samples, target)
     if not plan.is_whole:
         left = f"{n_samples - len(plan.rows)} of {n_samples} rows are not used for p-values"
@@ -283,7 +321,7 @@ def require_ways(ways: float, what: str, more: str) -> None:
         )
 
 
-def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
+def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> PermutationScheme:
     """Groups change places with those of similar size, cut to the smallest of them."""
     strata = _strata(sizes)
     rng = np.random.default_rng(0)
@@ -303,7 +341,7 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
             order[table] = table[rng.permutation(len(table))]
         return order
 
-    return Plan(rows, codes, draw, ways)
+    return PermutationScheme(rows, codes, draw, ways)
 
 
 def _strata(sizes: np.ndarray) -> list[np.ndarray]:
@@ -397,7 +435,7 @@ class Shifts(Exchange):
         codes = codes_of(labels, n_samples)
         return [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
 
-    def plan(self, n_samples: int, target: Any = None) -> Plan:
+    def plan(self, n_samples: int, target: Any = None) -> PermutationScheme:
         """A random shift of every series."""
         series = self._series(n_samples)
         lengths = np.array([len(rows) for rows in series])
@@ -416,7 +454,7 @@ class Shifts(Exchange):
                 order[rows] = np.roll(rows, -shift)
             return order
 
-        return Plan(np.arange(n_samples), self.units(n_samples), draw, ways)
+        return PermutationScheme(np.arange(n_samples), self.units(n_samples), draw, ways)
 
     def doubt(self, n_samples: int, target: Any, inputs: Any = None) -> str | None:
         """Whether both sides remember so much that a shift is far from another draw."""

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from depmax import _resources
 from depmax._extras import make_frame
+from depmax.data import Table, read_table, read_target
 from depmax.data.sample import (
     Sample,
     aligned,
+    read_sample,
     read_target_sample,
     refuse_streamed_target,
+    require_finite_values,
     require_samples,
     sample_of_table,
     table_of_stream,
+    target_sample,
+    warn_of_outputs,
 )
 from depmax.data.stream import refuse_with_streams
-from depmax.data.table import is_streamed, require_equal_length
+from depmax.data.table import is_streamed, require_equal_length, warn_of_scales
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
-from depmax.dependence._nulls.aggregate import Family, combine, family_of, is_auto, only_kernel
 from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -40,17 +46,21 @@ from depmax.dependence._nulls.law import (
     spread_of_levels,
 )
 from depmax.dependence._nulls.permutation import (
+    DOUBLE_ROWS,
+    SINGLE_SLACK,
     SLACK,
     count_at_least,
     permuted_statistics,
+    permuted_table,
     slack_of,
 )
 from depmax.dependence._nulls.weighted import weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.exchange import Plan, plan_of, warn_of_neighbours
+from depmax.dependence.exchange import PermutationScheme, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest
 from depmax.dependence.resolve import read_pair, refuse_to_choose
-from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels import Gaussian, KernelLike, Laplace, Linear, as_kernel
+from depmax.kernels.kernel import Kernel
 
 #: Rows of a table that is read a chunk at a time that permutations are made of, drawn with a fixed
 #: seed where there are more.
@@ -233,18 +243,15 @@ def _test(
     m = x.n_samples
     require_equal_length(m, of_y.n_samples)
     require_samples(m, unbiased=True)
-    plan, held_for = None, None
-    if groups is None:
+    scheme = scheme_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
+    m, held_for = len(scheme.rows), None if scheme.is_free else "groups"
+    if scheme.is_free:
         warn_of_neighbours(x.sides[0].rows, of_y.sides[0].rows)
-    else:
-        plan = plan_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
-        assert plan is not None
-        m, held_for = len(plan.rows), "groups"
-        if method == "gamma":
-            raise ValueError(
-                "method='gamma' assumes that rows are independent: with groups, omit method or "
-                "pass method='permutation'."
-            )
+    elif method == "gamma":
+        raise ValueError(
+            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
+            "method='permutation'."
+        )
     several = len(x.sides) > 1 or len(of_y.sides) > 1
     held_for = "sample_weight" if weighed is not None and len(x.sides) > 1 else held_for
     if several and held_for is not None and m > GROUPED_ROWS:
@@ -255,17 +262,19 @@ def _test(
     if weighed is not None:
         of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
         x, of_y = replace(x, sides=of_x), replace(of_y, sides=counted)
-    if plan is not None and not plan.is_whole:
-        x, of_y = x.take(plan.rows), of_y.take(plan.rows)
+    if not scheme.is_whole:
+        x, of_y = x.take(scheme.rows), of_y.take(scheme.rows)
     if several:
-        return _aggregate_test(x, of_y, draws, plan)
+        return _aggregate_test(x, of_y, draws, scheme)
     pair = x.sides[0], of_y.sides[0]
     found = _by_law(*pair, draws.n_jobs) if method == "gamma" else None
-    return found or _permutation_test(*pair, draws, plan)
+    return found or _permutation_test(*pair, draws, scheme)
 
 
 # --- p-values -------------------------------------------------------------------------------------
-def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> AggregateTest:
+def _aggregate_test(
+    x: Family, y: Family, draws: _Draws, scheme: PermutationScheme
+) -> AggregateTest:
     """Many kernels, each permuted alike."""
     if not all(side.is_narrow for side in (*x.sides, *y.sides)):
         share = (len(x.sides) + len(y.sides)) / 16
@@ -274,7 +283,7 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
             f"of X and {len(y.sides)} of y,"
         )
         _resources.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
-    found = combine(x, y, draws.count, draws.generator(), draws.n_jobs, plan)
+    found = combine(x, y, draws.count, draws.generator(), scheme, draws.n_jobs)
     reached = count_at_least(found.observed, found.permuted, found.slack)
     return AggregateTest(
         statistic=found.observed,
@@ -282,7 +291,7 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
-        exchangeable=plan is None or plan.reliable,
+        exchangeable=scheme.reliable,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
@@ -290,14 +299,14 @@ def _aggregate_test(x: Family, y: Family, draws: _Draws, plan: Plan | None) -> A
 
 
 def _permutation_test(
-    x: Sample, y: Sample, draws: _Draws, plan: Plan | None = None
+    x: Sample, y: Sample, draws: _Draws, scheme: PermutationScheme
 ) -> IndependenceTest:
     """One kernel each."""
     rng = draws.generator()
     if not (x.is_narrow and y.is_narrow):
         what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
         _resources.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
-    observed, permuted = permuted_statistics(x, y, draws.count, rng, draws.n_jobs, plan)
+    observed, permuted = permuted_statistics(x, y, draws.count, rng, scheme, draws.n_jobs)
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)
     if slack > SLACK:  # the comparison needs single precision only, the reported value more
@@ -308,7 +317,7 @@ def _permutation_test(
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
-        exchangeable=plan is None or plan.reliable,
+        exchangeable=scheme.reliable,
     )
 
 
@@ -422,3 +431,191 @@ def _some_rows(inputs: Any, method: str) -> tuple[Any, Any]:
             }
         )
     return x, y
+
+
+# --- many kernels in one test: standardised HSIC over all their combinations ----------------------
+# Let z_kl(π) be HSIC₁ of kernel k of x and kernel l of y after the permutation π, in standard
+# deviations of its law over all permutations. Over these the covariance is a Kronecker product,
+# cov(z_kl, z_k'l') = G_kk' H_ll' with G and H the cosines between the U-centred kernel matrices of
+# each side. So over all combinations Σ a_k K_k and Σ b_l L_l the largest standardised HSIC is the
+# largest singular value of G^{-1/2} Z H^{-1/2}, and the other singular values belong to
+# combinations that are uncorrelated with it. The statistic is a soft maximum of them, (Σ σ⁴)^{1/4}:
+# dependence that several combinations share is not lost. It is taken anew for every permutation.
+
+#: Added to the cosines between kernels, so that their small differences are not blown up.
+RIDGE = 0.01
+#: Part of a kernel's mean square below which U-centring has left rounding only.
+NOTHING = 1e-12
+#: By how much combining kernels may amplify rounding.
+AMPLIFIED = 1.0 / RIDGE
+
+
+#: Kernels of numbers: name, recipe, multiples of its bandwidth (the median distance between rows),
+#: and whether it compares the ranks of every column instead of its values. Chosen on ten of hyppo's
+#: twenty simulations and four shapes of our own; see docs/mathematics.
+MEMBERS: tuple[tuple[str, Kernel, tuple[float, ...], bool], ...] = (
+    ("Linear", Linear(), (), False),
+    ("Gaussian", Gaussian(), (1 / 32, 1 / 8, 1 / 2, 2.0), False),
+    ("Laplace", Laplace(), (), False),
+    ("Gaussian of ranks", Gaussian(), (1 / 8, 1 / 2), True),
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kernels on the rows of one side."""
+
+    names: tuple[str, ...]
+    sides: tuple[Sample, ...]
+
+    @classmethod
+    def given(cls, sides: Sequence[Sample]) -> Family:
+        """Kernels that the caller chose."""
+        return cls(tuple(repr(side.kernel) for side in sides), tuple(sides))
+
+    @classmethod
+    def of_table(cls, table: Table) -> Family:
+        """Kernels of many widths for a table of numbers, and categories beside them."""
+        found: list[tuple[str, Sample]] = []
+        for name, recipe, multiples, of_ranks in MEMBERS:
+            rows = table.ranked() if of_ranks else table
+            if rows is None:  # categories only
+                continue
+            side = sample_of_table(rows, recipe, scale_free=True)
+            kernel: Any = side.kernel
+            found += (
+                [(name, side)]
+                if not multiples
+                else [
+                    (f"{name}, {Fraction(each)} median", replace(side, kernel=kernel.widened(each)))
+                    for each in multiples
+                ]
+            )
+        names, sides = zip(*found, strict=True)
+        return cls(names, sides)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows m."""
+        return self.sides[0].n_samples
+
+    def take(self, rows: np.ndarray) -> Family:
+        """These kernels on some of the rows."""
+        return replace(self, sides=tuple(side.take(rows) for side in self.sides))
+
+    def is_informative(self, squares: np.ndarray) -> np.ndarray:
+        """Which kernels tell rows apart, from the squares ΣÃ² of their U-centred matrices."""
+        means = np.array([np.abs(side.near_origin().diag()).mean() for side in self.sides])
+        return np.asarray(squares > NOTHING * (means * self.n_samples) ** 2)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Standardised statistics of all pairs of kernels, and the soft maximum of combinations."""
+
+    z: np.ndarray  # as observed, zero where a kernel tells no rows apart; shape (n_x, n_y)
+    observed: float
+    permuted: np.ndarray  # the same of every permutation
+    slack: float  # standard deviations within which two of them are ties, but for rounding
+
+
+def combine(
+    x: Family,
+    y: Family,
+    n_permutations: int,
+    rng: np.random.Generator,
+    scheme: PermutationScheme | None = None,
+    n_jobs: int = 1,
+) -> Combined:
+    """Standardised HSIC over combinations of kernels, observed and permuted."""
+    m = x.n_samples
+    table = permuted_table(x.sides, y.sides, n_permutations, rng, scheme, n_jobs)
+    require_finite_values(table.values)
+    slack = AMPLIFIED * (SLACK if m <= DOUBLE_ROWS else SINGLE_SLACK)
+    squares_x = np.diag(table.gram_x)
+    squares_y = np.diagonal(table.gram_y, axis1=1, axis2=2)  # shape (1 or 1 + n, n_y)
+    kept_x, kept_y = x.is_informative(squares_x), y.is_informative(squares_y[0])
+    z = np.zeros((len(x.sides), len(y.sides)))
+    if not kept_x.any() or not kept_y.any():
+        return Combined(z, 0.0, np.zeros(n_permutations), slack)
+    scales_x = np.sqrt(squares_x[kept_x])
+    floor = np.sqrt(NOTHING * squares_y[0, kept_y])  # of orders that repeat one value
+    scales_y = np.maximum(np.sqrt(squares_y[:, kept_y]), floor)
+    # ΣÃB̃ has mean 0 and variance 2 ΣÃ² ΣB̃² / (m (m - 3)) over all permutations
+    values = table.values[:, kept_x][:, :, kept_y] * np.sqrt(m * (m - 3) / 2)
+    values /= scales_x[:, np.newaxis] * scales_y[:, np.newaxis, :]
+    z[np.ix_(kept_x, kept_y)] = values[0]
+    cosines_x = table.gram_x[np.ix_(kept_x, kept_x)] / np.outer(scales_x, scales_x)
+    products_y = scales_y[:, :, np.newaxis] * scales_y[:, np.newaxis, :]
+    cosines_y = table.gram_y[:, kept_y][:, :, kept_y] / products_y
+    whitened = _inverse_root(cosines_x) @ values @ _inverse_root(cosines_y)
+    if whitened.shape[1:] == (1, 1):  # one kernel each: nothing to combine, and a sign
+        combined = whitened[:, 0, 0]
+    else:
+        squares = whitened @ whitened.mT  # whose squares add up to Σ σ⁴
+        combined = np.sum(squares**2, axis=(1, 2)) ** 0.25
+    return Combined(z, float(combined[0]), combined[1:], slack)
+
+
+def _inverse_root(cosines: np.ndarray) -> np.ndarray:
+    """G^{-1/2} of every matrix, with a ridge that leaves a single kernel as it is."""
+    values, vectors = np.linalg.eigh((cosines + RIDGE * np.eye(cosines.shape[-1])) / (1.0 + RIDGE))
+    root: np.ndarray = (vectors / np.sqrt(values)[..., np.newaxis, :]) @ vectors.mT
+    return root
+
+
+# --- which kernels --------------------------------------------------------------------------------
+def is_auto(kernel: Any) -> bool:
+    """Whether kernels are chosen by the type of the rows."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def only_kernel(kernel: Any, name: str, who: str, auto: str = "gaussian") -> Any:
+    """The kernel of a test that has one on each side."""
+    if isinstance(kernel, list | tuple):
+        raise ValueError(
+            f"{name} has {len(kernel)} kernels, and {who} compares one on each side: pass one, "
+            "or use method='aggregate' without given."
+        )
+    return auto if is_auto(kernel) else kernel
+
+
+def family_of(rows: Any, kernel: Any, method: str, *, is_target: bool = False) -> Family:
+    """Kernels of X or y: those given, those of numbers, or the one of classes or labels."""
+    name = "target_kernel" if is_target else "kernel"
+    if method != "aggregate":
+        auto = "auto" if is_target else "gaussian"
+        kernel = [only_kernel(kernel, name, f"method={method!r}", auto)]
+    elif is_auto(kernel):
+        return _family_of_target(rows) if is_target else _family_of_table(rows)
+    kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    if not kernels:
+        raise ValueError(f"{name} is empty: pass at least one kernel, or 'auto'.")
+    choose = partial(refuse_to_choose, "hsic_test")
+    if is_target:
+        return Family.given([read_target_sample(rows, each) for each in kernels])
+    return Family.given([read_sample(rows, each, choose=choose) for each in kernels])
+
+
+def _family_of_table(X: Any) -> Family:
+    table = read_table(X)
+    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
+    if sparse.issparse(table.values):  # ranks and differences of rows are dense
+        shape = table.values.shape
+        _resources.require_memory(
+            8 * shape[0] * shape[1],
+            _resources.max_memory(),
+            "hsic_test: sparse X",
+            "dense rows, which some of the kernels of 'auto' compare (pass kernel='gaussian', or "
+            "the output of sklearn.decomposition.TruncatedSVD)",
+        )
+        table = replace(table, values=table.values.toarray())
+    return Family.of_table(table)
+
+
+def _family_of_target(y: Any) -> Family:
+    target = read_target(y)
+    if target.kind in ("classes", "multilabel"):
+        return Family.given([target_sample(target, "auto")])
+    warn_of_outputs(target, Gaussian())
+    return Family.of_table(Table(target.vectors))

@@ -44,7 +44,7 @@ _LISTED = {
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget",),
     "depmax.extraction._fitting.prediction": ("Readout",),
-    "depmax.extraction._fitting.sums": ("Batches",),
+    "depmax.extraction._fitting.batches": ("Batches",),
     "depmax.kernels.neutral": ("CellColumns", "GappedRows", "Gaps"),
     # what stands around a method of depmax, and the methods that it is compared with
     "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),

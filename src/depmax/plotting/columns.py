@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.utils import _safe_indexing
 
+from depmax._intervals import group_means
 from depmax.plotting.style import (
     COLOURS,
     FAINT,
+    MARKERS,
     Display,
-    below_ticks,
     in_legend,
     last_step,
     names_of,
@@ -163,166 +166,331 @@ def _pvalue(value: float) -> str:
     return "p < 0.001" if value < 1e-3 else f"p = {value:.2g}"
 
 
-#: Classes with a colour each; the others are drawn together.
-MOST_CLASSES = 5
-#: Levels of a category that are drawn, most frequent first.
-MOST_LEVELS = 8
-#: Groups of equally many rows along a column of numbers.
-GROUPS = 10
-#: Points of a scatter plot.
-MOST_POINTS = 600
+#: Classes, labels or outputs that are drawn: the most frequent classes and labels.
+MOST_SERIES = 5
+#: Levels of a category that are drawn, most frequent first; others, and those of fewer rows than
+#: these, are drawn as one.
+MOST_LEVELS, RARE = 8, 5
+#: Groups of equally many rows along a column of numbers at most, and rows in each at least.
+GROUPS, FEWEST = 10, 20
+#: Up to this many values whole numbers are classes.
+MOST_CLASSES = 20
 
 
 @dataclass
 class TargetByColumnDisplay(Display):
-    """How a target depends on one column: shares of the classes, or values, along the column.
+    """What a column does, in units of the target: its mean, or the share of each class, along it.
+
+    Rows are put into up to ten groups of as many rows each, with similar values of the column (one
+    group per value where there are few, or per level of a category, and one for missing cells).
+    Drawn is the mean of the target in every group with its 95% t interval, or the share of each
+    class or label with Wilson's; the dashed line is the mean or share of all rows.
 
     Parameters
     ----------
-    values : array of shape (n_samples,)
-        Numbers, or levels of a category.
-    target : array of shape (n_samples,)
-        Classes, or numbers.
     name : str
         Of the column.
-    target_name : str, default="target"
-    classes : bool, default=True
-        Whether the target is classes.
-    categorical : bool, default=False
-        Whether the column is a category.
+    places : array of shape (n_groups,)
+        Where a group is drawn: the median of its values, or the position of the level.
+    levels : sequence of str
+        Names of the last groups: all those of a category, and "missing" if cells are.
+    series : sequence of str
+        Names of the classes, labels or outputs that are drawn.
+    means, low, high : arrays of shape (n_series, n_groups)
+        With the ends of their intervals.
+    counts : array of int of shape (n_groups,)
+        Rows in every group.
+    overall : array of shape (n_series,)
+        Mean or share among all rows.
+    label : str
+        Of the axis.
+    shares : bool
+        Whether the means are shares of rows.
 
     Attributes
     ----------
     ax_, figure_ : where it was drawn
 
+    Notes
+    -----
+    An interval is for the mean of rows like those of its group, whatever the curve between groups.
+    It holds for a column that was fixed beforehand: one that was chosen because it looks strong on
+    these rows looks a little less strong on others.
+
     Examples
     --------
     >>> import numpy as np
     >>> from depmax.plotting import TargetByColumnDisplay
-    >>> x = np.arange(40.0)
-    >>> TargetByColumnDisplay(x, x > 20, "dose").groups()[1].tolist()
-    [3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5, 35.5]
+    >>> dose = np.repeat([0.0, 1.0, 2.0], 20)
+    >>> cured = np.tile([0, 0, 1, 1, 1], 12) * (dose > 0)
+    >>> display = TargetByColumnDisplay.from_predictions(dose, cured, name="dose")
+    >>> display.means.round(2).tolist(), display.label
+    ([[0.0, 0.6, 0.6]], 'share of 1')
     """
 
-    values: Any
-    target: Any
     name: str
-    target_name: str = "target"
-    classes: bool = True
-    categorical: bool = False
+    places: np.ndarray
+    levels: Sequence[str]
+    series: Sequence[str]
+    means: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    counts: np.ndarray
+    overall: np.ndarray
+    label: str
+    shares: bool
 
-    def groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """Group of each row, and the edges between groups (or the levels of a category)."""
-        if self.categorical:
-            texts = np.array([str(value) for value in self.values], dtype=object)
-            levels, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-            order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
-            order = np.sort(order)
-            place = np.full(len(levels), -1)
-            place[order] = np.arange(len(order))
-            return place[codes.ravel()], levels[order]
-        numbers = np.asarray(self.values, dtype=float)
-        distinct = np.unique(numbers)
-        if len(distinct) <= GROUPS:
-            edges = (distinct[:-1] + distinct[1:]) / 2.0
-        else:
-            count = max(2, min(GROUPS, len(numbers) // 4))
-            ordered = np.sort(numbers)
-            cuts = (np.arange(1, count) * len(numbers)) // count
-            edges = np.unique((ordered[cuts - 1] + ordered[cuts]) / 2.0)
-        return np.searchsorted(edges, numbers, side="left"), edges
+    @classmethod
+    def from_predictions(
+        cls,
+        values: Any,
+        y: Any,
+        *,
+        name: str = "column",
+        target_name: str = "target",
+        categorical: bool | None = None,
+        classes: bool | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        ax: Axes | None = None,
+    ) -> TargetByColumnDisplay:
+        """Means of the target by the values of a column.
+
+        Parameters
+        ----------
+        values : array-like or series of shape (n_samples,)
+            The column: numbers or levels, with gaps.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, numbers, labels as a matrix of zeros and ones, or several numbers, which are
+            drawn in standard deviations from their means.
+        name, target_name : str
+        categorical : bool, optional
+            Whether the column is a category; by default text, booleans and declared ones are.
+        classes : bool, optional
+            Whether the target is classes; by default text, booleans and whole numbers of up to 20
+            values are.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each row counts; rows of weight zero are left out.
+        groups : array-like of shape (n_samples,), optional
+            Which rows belong together, such as those of a patient: intervals then come from whole
+            groups.
+        ax : matplotlib Axes, optional
+            Draw at once.
+        """
+        if len(values) != len(y):
+            raise ValueError(f"values has {len(values)} rows and y has {len(y)}.")
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        units = None if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
+        if weight is not None and not (weight > 0.0).all():
+            rows = np.flatnonzero(weight > 0.0)
+            values, y, weight = (_safe_indexing(part, rows) for part in (values, y, weight))
+            units = None if units is None else units[rows]
+        column = _column_of(values, categorical)
+        read, label, shares = _series_of(y, target_name, classes)
+        numbers = np.column_stack(list(read.values())).astype(float)
+        found = group_means(numbers, column.codes, shares=shares, sample_weight=weight, units=units)
+        overall = np.average(numbers, axis=0, weights=weight)
+        display = cls(
+            str(name),
+            column.places,
+            column.levels,
+            tuple(read),
+            found.means,
+            found.low,
+            found.high,
+            found.counts,
+            overall,
+            label,
+            shares,
+        )
+        return display._drawn_on(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        selector: Any,
+        X: Any,
+        y: Any,
+        *,
+        place: int = 0,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> TargetByColumnDisplay:
+        """A column that a fitted selector, or the one in a pipeline, keeps.
+
+        Parameters
+        ----------
+        selector : fitted selector with ``ranking_``
+        X, y : rows, as they were given to the selector or to its pipeline
+        place : int, default=0
+            0 is its best column.
+        ax : matplotlib Axes, optional
+            Draw at once.
+        **options : of ``from_predictions``
+        """
+        ranking = np.asarray(require_fitted(last_step(selector, "ranking_"), "ranking_"))
+        column = int(np.argsort(ranking, kind="stable")[place])
+        names = names_of(selector, len(ranking)) if not hasattr(X, "columns") else list(X.columns)
+        values = X[names[column]] if hasattr(X, "columns") else np.asarray(X)[:, column]
+        options.setdefault("name", names[column])
+        return cls.from_predictions(values, y, ax=ax, **options)
+
+    def place(self, group: int) -> str:
+        """Where a group lies, in words: the middle of its values, or its level."""
+        level = group - len(self.places)
+        return self.levels[level] if -level <= len(self.levels) else f"{self.places[group]:.4g}"
 
     def _size(self) -> tuple[float, float]:
         return 3.6, 2.6
 
     def _draw(self, ax: Axes) -> None:
-        if self.classes:
-            self._draw_shares(ax)
-        elif self.categorical:
-            self._draw_levels(ax)
+        """Curves over numbers, and points with their intervals for groups that stand alone."""
+        n_numbers = len(self.places) - len(self.levels)  # groups of numbers come first
+        across = n_numbers > 0  # levels of a category are below each other, to be read
+        alone = np.arange(len(self.places)) >= (n_numbers if n_numbers > 1 else 0)
+        step = np.ptp(self.places[-2:]) if self.levels else 0.0
+        shifts = np.linspace(-0.2, 0.2, len(self.series)) if len(self.series) > 1 else (0.0,)
+        for number, (series, mean, low, high, shift) in enumerate(
+            zip(self.series, self.means, self.low, self.high, shifts, strict=True)
+        ):
+            look: dict[str, Any] = {"color": COLOURS[number], "marker": MARKERS[number]}
+            x, y = self.places[:n_numbers], mean[:n_numbers]
+            ax.plot(x, y, markersize=3.5, linewidth=1.6, label=in_legend(series, 18), **look)
+            ends = low[:n_numbers], high[:n_numbers]
+            ax.fill_between(x, *ends, color=COLOURS[number], alpha=0.22, linewidth=0)
+            x, y = self.places[alone] + shift * step, mean[alone]
+            ax.plot(*((x, y) if across else (y, x)), linestyle="", markersize=4.5, **look)
+            bars = ax.vlines if across else ax.hlines
+            bars(x, low[alone], high[alone], color=COLOURS[number], linewidth=1.6)
+            whole = ax.axhline if across else ax.axvline
+            style: dict[str, Any] = {"linestyle": "--", "linewidth": 0.8, "alpha": 0.7}
+            whole(self.overall[number], color=COLOURS[number], **style)
+        if self.shares:
+            limits = ax.set_ylim if across else ax.set_xlim
+            bottom, top = ax.get_ylim() if across else ax.get_xlim()
+            limits(max(bottom, -0.02), min(top, 1.02))
+        if across:
+            self._label(ax, n_numbers)
         else:
-            self._draw_points(ax)
+            ax.set_yticks(self.places, short_labels(self.levels, 16), fontsize="small")
+            ax.set_ylim(self.places[-1] + 0.5, self.places[0] - 0.5)
+            ax.set_ylabel(short(self.name))
+            ax.set_xlabel(short(self.label, 30))
+        if len(self.series) > 1:
+            style = {"handlelength": 1.0, "columnspacing": 1.0, "fontsize": "small"}
+            place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+            ax.legend(ncols=3, frameon=False, **place, **style)
+        tidy(ax, grid="y" if across else "x")
+
+    def _label(self, ax: Axes, n_numbers: int) -> None:
+        """Numbers below the curve, and what stands apart from it."""
+        from matplotlib.ticker import MaxNLocator
+
+        first, last = self.places[0], self.places[n_numbers - 1]
+        ticks = [t for t in MaxNLocator(4).tick_values(first, last) if first <= t <= last]
+        ticks = ticks if n_numbers > 4 else self.places[:n_numbers].tolist()
+        texts = [*(f"{tick:g}" for tick in ticks), *self.levels]
+        ax.set_xticks([*ticks, *self.places[n_numbers:]], texts, fontsize="small")
         ax.set_xlabel(short(self.name))
-        tidy(ax)
+        ax.set_ylabel(short(self.label, 30))
 
-    def _draw_shares(self, ax: Axes) -> None:
-        """Share of each class in every group, one on top of the other."""
-        codes, edges = self.groups()
-        labels, rows = self._shown_classes()
-        n_groups = len(edges) if self.categorical else len(edges) + 1
-        sizes = np.array([max(1, int((codes == group).sum())) for group in range(n_groups)])
-        lefts, widths, ticks = self._bars(edges, codes, n_groups)
-        bottom = np.zeros(n_groups)
-        for place, label in enumerate(labels):
-            counts = np.array([(rows[codes == group] == place).sum() for group in range(n_groups)])
-            colour = FAINT if label is None else COLOURS[place % len(COLOURS)]
-            text = "other classes" if label is None else in_legend(label, 18)
-            ax.bar(lefts, counts / sizes, widths, bottom, align="edge", color=colour, label=text)
-            bottom += counts / sizes
-        if ticks is not None:
-            levels = edges if self.categorical else [f"{place:g}" for place in ticks]
-            ax.set_xticks(ticks, below_ticks(levels), fontsize="small")
-        ax.set_ylim(0.0, 1.0)
-        ax.set_ylabel("share of the rows")
-        ax.legend(
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=min(3, len(labels)),
-            frameon=False,
-            fontsize="small",
-            handlelength=1.0,
-            columnspacing=1.0,
-        )
 
-    def _shown_classes(self) -> tuple[Sequence[Any], np.ndarray]:
-        """Classes that have a colour, the others as None, and the place of every row's class."""
-        target = np.asarray(self.target)
-        names, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
-        codes = codes.ravel()
-        if len(names) <= MOST_CLASSES + 1:
-            return list(names), codes
-        largest = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
-        place = np.full(len(names), MOST_CLASSES)
-        place[largest] = np.arange(MOST_CLASSES)
-        return [*names[largest], None], place[codes]
+@dataclass(frozen=True)
+class _Grouped:
+    """The rows of a column in groups."""
 
-    def _bars(
-        self, edges: np.ndarray, codes: np.ndarray, n_groups: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Left ends and widths of the bars, and where levels are named."""
-        distinct = np.unique(np.asarray(self.values)) if not self.categorical else np.empty(0)
-        if self.categorical or len(distinct) <= GROUPS:
-            places = np.arange(n_groups) if self.categorical else distinct.astype(float)
-            step = 1.0 if len(places) < 2 else float(np.diff(places).min())
-            ticks = places
-            return places - 0.4 * step, np.full(n_groups, 0.8 * step), ticks
-        numbers = np.asarray(self.values, dtype=float)
-        low, high = np.quantile(numbers, [0.005, 0.995])  # a far value would hide the rest
-        ends = np.array([min(low, edges[0]), *edges, max(high, edges[-1])])
-        return ends[:-1], np.diff(ends), None
+    codes: np.ndarray  # group of every row
+    places: np.ndarray  # where each group is drawn
+    levels: tuple[str, ...]  # names of the last groups
 
-    def _draw_levels(self, ax: Axes) -> None:
-        """Median and middle half of the target for every level."""
-        codes, levels = self.groups()
-        target = np.asarray(self.target, dtype=float)
-        for place in range(len(levels)):
-            low, middle, high = np.quantile(target[codes == place], [0.25, 0.5, 0.75])
-            ax.plot([place, place], [low, high], color=COLOURS[0], linewidth=5, alpha=0.45)
-            ax.plot(place, middle, "o", color=COLOURS[0], markersize=5)
-        ax.set_xticks(np.arange(len(levels)), below_ticks(levels), fontsize="small")
-        ax.set_ylabel(short(self.target_name))
 
-    def _draw_points(self, ax: Axes) -> None:
-        """Rows as points, and the median of every group as a line."""
-        values = np.asarray(self.values, dtype=float)
-        target = np.asarray(self.target, dtype=float)
-        step = max(1, len(values) // MOST_POINTS)
-        ax.plot(values[::step], target[::step], ".", color=FAINT, markersize=3, alpha=0.7)
-        codes, _ = self.groups()
-        groups = [group for group in np.unique(codes) if (codes == group).any()]
-        middles = [
-            (np.median(values[codes == group]), np.median(target[codes == group]))
-            for group in groups
-        ]
-        ax.plot(*zip(*middles, strict=True), color=COLOURS[0], linewidth=2)
-        ax.set_ylabel(short(self.target_name))
+def _column_of(values: Any, categorical: bool | None) -> _Grouped:
+    """Groups of rows with similar values, one per level, and one for missing cells."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        numeric = series.dtype.is_numeric() and not categorical
+        missing = series.is_null().to_numpy()
+        if numeric:
+            read = series.cast(nw.Float64).to_numpy()
+        else:
+            read = np.array([str(value) for value in series.to_list()], dtype=object)
+    else:
+        read = np.asarray(values).ravel()
+        numeric = read.dtype.kind in "iuf" and not categorical
+        gap = [value is None or value != value for value in read] if read.dtype == object else None
+        missing = np.zeros(len(read), dtype=bool) if gap is None else np.array(gap, dtype=bool)
+        read = read.astype(float) if numeric else np.array([str(v) for v in read], dtype=object)
+    if numeric:
+        missing = missing | np.isnan(read)
+    known = read[~missing]
+    codes, places, levels = _numbers(known) if numeric and len(known) else _levels(known)
+    if missing.any():
+        gap_place = 0.0
+        if len(places):
+            apart = 0.15 * float(np.ptp(places)) if numeric else 1.0
+            gap_place = float(places[-1]) + (apart or 1.0)
+        levels, places = (*levels, "missing"), np.append(places, gap_place)
+        every = np.full(len(read), len(places) - 1)
+        every[~missing] = codes
+        codes = every
+    return _Grouped(codes, places, levels)
+
+
+def _numbers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    distinct = np.unique(values)
+    if len(distinct) <= GROUPS:
+        return np.searchsorted(distinct, values), distinct, ()
+    ordered = np.sort(values)
+    least = int((values == distinct[0]).sum())
+    # zeros of counts and amounts, say, which would leave few groups to the others
+    start = least if least > len(values) // GROUPS else 0
+    count = int(np.clip((len(values) - start) // FEWEST, 2, GROUPS))
+    cuts = start + (np.arange(1, count) * (len(values) - start)) // count
+    ends = ordered[cuts - 1] if not start else np.append(ordered[cuts - 1], distinct[0])
+    # equal values share a group, which may then hold more than its part of the rows
+    codes = np.searchsorted(np.unique(ends), values, side="left")
+    codes = np.unique(codes, return_inverse=True)[1].ravel()
+    middles = [np.median(values[codes == group]) for group in range(codes.max() + 1)]
+    return codes, np.array(middles), ()
+
+
+def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    names = [str(level) for level in levels]
+    frequent = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
+    kept = np.sort(frequent[counts[frequent] >= RARE])
+    if len(levels) > MOST_LEVELS or 1 < len(levels) - len(kept) < len(levels):
+        place = np.full(len(levels), len(kept))
+        place[kept] = np.arange(len(kept))
+        names = [*(names[level] for level in kept), f"{len(levels) - len(kept)} others"]
+        codes = place[codes.ravel()]
+    return codes.ravel(), np.arange(len(names), dtype=float), tuple(names)
+
+
+def _series_of(
+    target: Any, name: str, classes: bool | None
+) -> tuple[dict[str, np.ndarray], str, bool]:
+    """What is averaged, with its label, and whether these are shares."""
+    y = np.asarray(target)
+    if y.ndim == 2 and y.shape[1] > 1:
+        several = y.astype(float)
+        shares = bool(np.isin(several, (0.0, 1.0)).all())
+        order = np.argsort(-several.sum(axis=0), kind="stable") if shares else np.arange(y.shape[1])
+        kept = np.sort(order[:MOST_SERIES])
+        if not shares:
+            scale = several.std(axis=0)
+            several = (several - several.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+        label = "share with the label" if shares else "mean, in standard deviations"
+        names = list(getattr(target, "columns", range(y.shape[1])))
+        return {str(names[column]): several[:, column] for column in kept}, label, shares
+    y = y.ravel()
+    if classes is None:
+        whole = y.dtype.kind in "iu" and len(np.unique(y)) <= MOST_CLASSES
+        classes = whole or y.dtype.kind not in "iuf"
+    if not classes:
+        return {name: y.astype(float)}, f"mean of {name}", False
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(labels) == 2:  # one says all
+        return {str(labels[1]): codes.ravel() == 1}, f"share of {labels[1]}", True
+    kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_SERIES])
+    return {str(labels[k]): codes.ravel() == k for k in kept}, "share of the rows", True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -143,17 +142,6 @@ def _n_common(texts: list[str]) -> int:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-def below_ticks(names: Iterable[Any]) -> list[str]:
-    r"""Labels side by side below an axis, in lines of ten characters.
-
-    Examples
-    --------
-    >>> below_ticks(["neutral", "strongly disagree"])
-    ['neutral', 'strongly\ndisagree']
-    """
-    return [textwrap.fill(label, 10).replace("$", r"\$") for label in _short_texts(names, 18)]
 
 
 def in_legend(name: Any, length: int = 40) -> str:

@@ -29,7 +29,7 @@ from scipy.stats import rankdata
 from depmax._resources import slices
 from depmax.kernels.distances import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
-from depmax.selection._search.units import Units
+from depmax.selection._search.data import Units
 
 #: Penalties ε to choose from by leave-one-out error.
 PENALTIES = np.logspace(-6, 1, 22)

@@ -16,12 +16,20 @@ from depmax.data.sample import require_samples, warn_of_outputs
 from depmax.data.table import constant_columns, has_missing, require_equal_length
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence._terms import is_constant
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import scheme_of
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
-from depmax.selection._scores import kernel, moments
-from depmax.selection._scores.information import mutual_information
-from depmax.selection._scores.outputs import one_dimensional
-from depmax.selection._scores.score import Question, Score, Scored
+from depmax.selection._scores import moments
+from depmax.selection._scores.score import (
+    Question,
+    Score,
+    Scored,
+    alignment,
+    hsic,
+    mmd,
+    mutual_information,
+    one_dimensional,
+    qmi,
+)
 from depmax.selection.selector import Ranking, WeightedSelector, best_first
 
 
@@ -194,7 +202,7 @@ class DependenceFilter(WeightedSelector):
         question = Question(X, y, categories, self, groups, weight)
         require(score, question)
         if groups is not None:
-            plan_of(groups, question.side.n_samples, question.side.rows, X)
+            scheme_of(groups, question.side.n_samples, question.side.rows, X)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
         self.effects_, self.pvalues_adjusted_, n_significant = scored.effects, None, None
@@ -252,7 +260,7 @@ _KERNEL: dict[str, Any] = {"categories": True, "missing": True, "kernel": True}
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", kernel.hsic, **_KERNEL, target_kernel=True, weights=True),
+        Score("hsic", hsic, **_KERNEL, target_kernel=True, weights=True),
         Score("pearson", _moments(moments.pearson), weights=True),
         Score("centroid", _moments(moments.centroid), "two classes", in_units=True),
         Score("t", _moments(moments.t), "two classes"),
@@ -260,10 +268,10 @@ SCORES: dict[str, Score] = {
         Score("moderated_t", _moments(moments.moderated_t), "two classes", in_units=True),
         Score("lods", _moments(moments.lods), "two classes", in_units=True),
         Score("pam", _moments(moments.pam), "classes", in_units=True),
-        Score("mmd", kernel.mmd, "two classes", **_KERNEL),
-        Score("alignment", kernel.alignment, target_kernel=True, normalised=True, **_KERNEL),
+        Score("mmd", mmd, "two classes", **_KERNEL),
+        Score("alignment", alignment, target_kernel=True, normalised=True, **_KERNEL),
         Score("ridge", _moments(moments.ridge, "alpha"), in_units=True, outputs_in_units=True),
-        Score("qmi", kernel.qmi, pairs=True),
+        Score("qmi", qmi, pairs=True),
         Score("mutual_information", mutual_information, categories=True, pairs=True),
     )
 }

@@ -16,9 +16,8 @@ from depmax.data.table import require_equal_length
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._lasso.columns import SharedKernel, column_kernels
-from depmax.selection._lasso.designs import TileDesign, factor_design
-from depmax.selection._lasso.nonnegative_path import Design, LassoPath, nonnegative_path
+from depmax.selection._lasso_designs import SharedKernel, TileDesign, column_kernels, factor_design
+from depmax.selection._nonnegative_path import Design, LassoPath, nonnegative_path
 from depmax.selection.selector import DependenceSelector, Ranking
 
 

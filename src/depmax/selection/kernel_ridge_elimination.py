@@ -16,7 +16,7 @@ from depmax.data import read_target
 from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples
 from depmax.data.table import require_equal_length, some_rows
-from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence.exchange import exchange_of, scheme_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.selection._kernel_ridge import (
     LANDMARKS,
@@ -25,11 +25,11 @@ from depmax.selection._kernel_ridge import (
     all_columns,
     coordinates,
 )
-from depmax.selection._scores.outputs import images_of, standardized, target_images
-from depmax.selection._search.how_many import first_sufficient, split_rows, units_of_rows
+from depmax.selection._scores.score import images_of, standardized, target_images
+from depmax.selection._search.data import Units, make_units, n_leading
+from depmax.selection._search.how_many import first_sufficient, split_rows
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
 from depmax.selection._search.selectors import UnitSelector, informative_first
-from depmax.selection._search.units import Units, make_units, n_leading
 from depmax.selection.selector import Ranking
 
 #: From so many units on, one leaves at a time,
@@ -233,13 +233,13 @@ class KernelRidgeElimination(UnitSelector):
             target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
-        exchange = as_exchange(groups)
-        plan_of(exchange, X.shape[0], target.values, X)  # refuses what cannot be, at once
+        exchange = exchange_of(groups)
+        scheme_of(exchange, X.shape[0], target.values, X)  # refuses what cannot be, at once
         if self.subsample is not None and len(X) > self.subsample:
             rows = some_rows(len(X), self.subsample)
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
-            exchange = None if exchange is None else exchange.take(rows)
+            exchange = exchange.take(rows)
             weight = None if weight is None else weight[rows]
         units = make_units(X, self.column_groups, categories, Gaussian(), self.missing, weight)
         seen = coordinates(units, self.scale, weight)
@@ -297,7 +297,7 @@ class KernelRidgeElimination(UnitSelector):
                 f'n_features_to_select="auto" needs at least {LEAST_ROWS} rows, got {m}: pass a '
                 "number of columns."
             )
-        of_rows = units_of_rows(observed.exchange, m)
+        of_rows = observed.exchange.units(m)
         share = max(1, ROWS_FOR_NUMBER // FOLDS)
         folds = [fold[:share] for fold in split_rows(of_rows, FOLDS)]
         rows = np.concatenate(folds)

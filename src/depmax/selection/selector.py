@@ -35,7 +35,7 @@ from depmax.data.table import (
 )
 from depmax.data.weights import weigh
 from depmax.kernels import Kernel, Linear
-from depmax.selection._search.units import n_leading
+from depmax.selection._search.data import n_leading
 from depmax.selection._substitutes import LEVEL, substitutes
 
 #: Rows up to which a search keeps to one thread: its many products are small.
@@ -93,7 +93,9 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
     ``substitutes_``, ``n_features_``; with ``n_features_to_select="auto"`` also ``n_significant_``:
-    how many columns were worth keeping, 0 if none was, with a :class:`NoDependenceWarning`.
+    how many columns were worth keeping, 0 if none was, with a :class:`NoDependenceWarning`. A
+    search for a set of columns judges that by predictions of held-out rows, a method that judges
+    columns one by one by the false discovery rate (docs/guide/selecting.md).
     """
 
     n_features_to_select: Any
@@ -440,8 +442,8 @@ class WeightedSelector(DependenceSelector):
             raise ValueError(f"{name} takes sample_weight or groups in fit, not both.")
         if isinstance(self.n_features_to_select, str):
             raise ValueError(
-                f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
-                "which are not available with sample_weight: pass a number or a share."
+                f"n_features_to_select={self.n_features_to_select!r} of {name} needs rows that "
+                "count alike: with sample_weight, pass a number or a share."
             )
         return self._fit(X, y, sample_weight)
 

@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 from depmax._resources import cached_property
 from depmax.data import Table
 from depmax.data.columns import Categories
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import exchange_of
 from depmax.kernels.distances import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
@@ -224,9 +224,7 @@ class RowUnits:
     @classmethod
     def of(cls, groups: Any, n_rows: int) -> RowUnits:
         """What ``groups=`` says: nothing, or labels of whole groups."""
-        exchange = as_exchange(groups)
-        if exchange is None:
-            return cls(n_rows)
+        exchange = exchange_of(groups)
         if not exchange.has_independent_groups:
             raise ValueError(
                 f"With given, groups must be labels of independent groups, got "

@@ -23,7 +23,7 @@ from depmax._resources import map_threads, slices
 from depmax.data.sample import Sample, require_finite_values
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence._terms import coordinates_to
-from depmax.dependence.exchange import Plan
+from depmax.dependence.exchange import FREE, PermutationScheme
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048
@@ -42,7 +42,7 @@ BAND_VALUES = 2**25
 FEW_ROWS = 48
 #: Permutations of one chunk; an orbit of shifts has as many as there are rows.
 CHUNK = 999
-#: Orders of a plan: part of the trace of y's kernel that its coordinates may leave out, and their
+#: Orders of a scheme: part of the trace of y's kernel that its coordinates may leave out, and their
 #: number from which kernel values are gathered instead.
 FACTOR_TOL, GATHER_FROM = 1e-4, 40
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
@@ -54,16 +54,18 @@ def permuted_statistics(
     y: Sample,
     n_permutations: int,
     rng: np.random.Generator,
+    scheme: PermutationScheme | None = None,
     n_jobs: int = 1,
-    plan: Plan | None = None,
 ) -> tuple[float, np.ndarray]:
     """HSIC₁ as observed and for ``n_permutations`` random permutations of one side.
 
-    With a plan the rows are those that take part in it, and y is reordered by it.
+    The rows are those that take part in the scheme, by default all and free. Unless they are free,
+    y is reordered by it.
     """
     m = x.n_samples
-    if plan is not None:
-        orders = plan.with_identity(n_permutations, rng)
+    scheme = scheme or FREE.plan(m)
+    if not scheme.is_free:
+        orders = scheme.with_identity(n_permutations, rng)
         x, y = _measured(x), _measured(y)
         psi, _ = coordinates_to(y, FACTOR_TOL)
         if psi.shape[1] <= GATHER_FROM or m > STREAM_ROWS:
@@ -77,16 +79,18 @@ def permuted_statistics(
         values = permuted_hsic(fixed, moved.centred_coordinates(), every, n_permutations + 1)
         return float(values[0]), values[1:]
     else:
-        table = permuted_table([x], [y], n_permutations, rng, n_jobs, with_grams=False)
+        table = permuted_table([x], [y], n_permutations, rng, scheme, n_jobs, with_grams=False)
     values = table.values[:, 0, 0] / (m * (m - 3))
     return float(values[0]), values[1:]
 
 
-def permutation_chunks(x: Sample, y: Sample, plan: Plan | None = None) -> Iterator[np.ndarray]:
+def permutation_chunks(
+    x: Sample, y: Sample, scheme: PermutationScheme | None = None
+) -> Iterator[np.ndarray]:
     """HSIC₁ of ever more random permutations of one side, with a fixed seed."""
     rng = np.random.default_rng(0)
     while True:
-        yield permuted_statistics(x, y, CHUNK, rng, plan=plan)[1]
+        yield permuted_statistics(x, y, CHUNK, rng, scheme)[1]
 
 
 def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -215,10 +219,10 @@ def permuted_table(
     ys: Sequence[Sample],
     n_permutations: int,
     rng: np.random.Generator,
+    scheme: PermutationScheme | None = None,
     n_jobs: int = 1,
     *,
     with_grams: bool = True,
-    plan: Plan | None = None,
 ) -> PermutedTable:
     """HSIC₁ of several kernels on the same rows, observed and under the same permutations.
 
@@ -226,13 +230,14 @@ def permuted_table(
     L_{i+s,j+s} for every shift s is a circular correlation along the diagonals of K and L, so m
     permutations cost O(m² log m) together. The shifts form a group, and the cosets make the set
     of permutations invariant under its own elements: a test stays exact. Diagonals are made a
-    band at a time, so that memory stays linear in the rows. With a plan, y is reordered by it and
-    whole matrices are held.
+    band at a time, so that memory stays linear in the rows. Unless rows are free, y is
+    reordered by the scheme and whole matrices are held.
     """
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
-    if plan is not None:
-        return gathered_table(xs, ys, plan.with_identity(n_permutations, rng))
+    scheme = scheme or FREE.plan(m)
+    if not scheme.is_free:
+        return gathered_table(xs, ys, scheme.with_identity(n_permutations, rng))
     if m <= FEW_ROWS and with_grams:
         return gathered_table(xs, ys, random_orders(m, n_permutations, rng))
     n_orbits = -(-(n_permutations + 1) // m)

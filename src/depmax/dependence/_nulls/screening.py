@@ -47,7 +47,8 @@ from depmax.dependence._nulls.sorted_columns import (
     heaviest_sf,
 )
 from depmax.dependence._terms import coordinates_to, terms
-from depmax.dependence.exchange import Exchange, Plan, TooFewWays
+from depmax.dependence.exchange import Exchange, TooFewWays
+from depmax.dependence.exchange import PermutationScheme as Plan
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear

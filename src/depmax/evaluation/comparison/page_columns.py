@@ -113,11 +113,8 @@ def _duplicates(values: np.ndarray, names: tuple[str, ...]) -> list[str]:
     return points
 
 
-def target_section(comparison: Comparison) -> Section | None:
+def target_section(comparison: Comparison) -> Section:
     """The target by the values of each column that matters most."""
-    kind = comparison.setting.problem.kind
-    if kind not in ("classes", "numbers"):
-        return None
     if comparison.verdict.columns:
         which, why = (
             comparison.kept,
@@ -127,42 +124,57 @@ def target_section(comparison: Comparison) -> Section | None:
         which = np.argsort(comparison.screening.ranking)
         why = "The columns that depend most on the target by themselves."
     pictures = tuple(_target_picture(comparison, int(column)) for column in which[:DRAWN])
+    shares = comparison.setting.problem.kind in ("classes", "multilabel")
+    rows = "groups of rows that belong together" if comparison.candidates.units is not None else ""
     drawn = (
-        "Bars show the share of each class among rows with similar values."
-        if kind == "classes"
-        else "Points are rows; the line joins medians of rows with similar values. For a "
-        "category, the dot is the median and the bar spans the middle half."
+        f"The {'share of each class' if shares else 'mean of the target'} among rows with similar "
+        f"values of the column, with its 95% interval{f' from whole {rows}' if rows else ''}; "
+        "dashed: all rows. Since these columns were chosen on these rows, expect their effects to "
+        "be a little smaller on new ones."
     )
     title = f"How {comparison.target_name} depends on single columns"
     return Section(title, (f"{why} {drawn}",), pictures=pictures)
 
 
 def _target_picture(comparison: Comparison, column: int) -> Picture:
+    problem = comparison.setting.problem
+    name = problem.names[column]
     values, categorical = _raw_column(comparison, column)
-    name = comparison.setting.problem.names[column]
-    display = TargetByColumnDisplay(
+    display = TargetByColumnDisplay.from_predictions(
         values,
         comparison.y,
-        name,
+        name=name,
         target_name=comparison.target_name,
-        classes=comparison.setting.problem.kind == "classes",
         categorical=categorical,
+        classes=problem.kind == "classes",
+        sample_weight=comparison.setting.sample_weight,
+        groups=comparison.candidates.units,
     )
     pvalue = float(comparison.screening.pvalues_adjusted[column])
     alone = "p < 0.001" if pvalue < 1e-3 else f"p = {pvalue:.2g}"
     caption = f"{comparison.target_name} by {name} (alone: adjusted {alone})"
-    return Picture(display, caption, f"Plot of {caption}.", width=3.4, height=2.5)
+    return Picture(display, caption, f"{caption}. {_in_words(display)}", width=3.4, height=2.5)
 
 
-def _raw_column(comparison: Comparison, column: int) -> tuple[np.ndarray, bool]:
-    """Values of a column as they were given, gaps filled, and whether it is a category."""
-    X = comparison.filled
+def _in_words(display: TargetByColumnDisplay) -> str:
+    """The first class or output that is drawn, for those who cannot see it."""
+    mean, low, high = display.means[0], display.low[0], display.high[0]
+    least, most = int(np.argmin(mean)), int(np.argmax(mean))
+    ends = [
+        f"{mean[place]:.3g} ({low[place]:.3g} to {high[place]:.3g}) near {display.place(place)}"
+        for place in (least, most)
+    ]
+    what = display.label if len(display.series) == 1 else f"{display.label}, {display.series[0]}"
+    return f"{what}: from {ends[0]} to {ends[1]}."
+
+
+def _raw_column(comparison: Comparison, column: int) -> tuple[Any, bool]:
+    """Values of a column as they were given, with gaps, and whether it is a category."""
+    X = comparison.X
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         series = frame.get_column(frame.columns[column])
-        numeric = series.dtype.is_numeric()
-        values = series.to_numpy() if numeric else np.array(series.to_list(), dtype=object)
-        return values, not numeric
+        return series.to_native(), not series.dtype.is_numeric()
     part = X[:, [column]].toarray() if sparse.issparse(X) else np.asarray(X)[:, [column]]
     return part.ravel(), False
 

@@ -1,4 +1,4 @@
-"""What a score of columns is asked, what it answers, and what it can be asked about."""
+"""Scores of columns alone: how targets are read, the question, the answer; kernels and counts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,97 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import digamma
 
-from depmax._resources import cached_property
+from depmax._resources import cached_property, each_column, map_threads, one_blas_thread
 from depmax.data import Target, read_target
-from depmax.data.columns import Categories
+from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
-from depmax.data.table import is_streamed
-from depmax.kernels import Kernel, Linear
+from depmax.data.table import constant_columns, is_streamed
+from depmax.data.target import Indicators
+from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+from depmax.dependence._nulls.screening import ScreeningTarget, screen_columns
+from depmax.dependence._nulls.weighted import WeighedTarget
+from depmax.dependence._terms import cosine
+from depmax.dependence.exchange import FREE, Exchange, exchange_of
+from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
+from depmax.kernels import Delta, Kernel, KernelLike, Linear, as_kernel
 from depmax.selection._scores.moments import ColumnMoments, column_moments
+
+
+def centred_outputs(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
+    """Numbers in columns of mean zero, of shape (n_samples, n_outputs).
+
+    Two classes are one column of -1 and +1, more are an indicator each, since classes have no
+    order even where their labels are whole numbers.
+    """
+    if target.kind == "classes":
+        outputs = Indicators(target.classes, signs=len(target.classes) == 2)(target.values)
+    else:
+        outputs = np.array(target.values)
+    outputs -= np.average(outputs, axis=0, weights=weight)
+    return outputs
+
+
+def class_codes(target: Target) -> np.ndarray:
+    """Position of each row's class among the sorted classes."""
+    return np.unique(target.values, return_inverse=True)[1]
+
+
+def one_dimensional(target: Target) -> np.ndarray:
+    """Labels or numbers as scikit-learn's functions take them: 1-D unless there are several."""
+    values = target.values
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+#: A column whose standard deviation is below so many roundings of its largest value is constant.
+NOISE = 16
+
+
+def standardized(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Columns with mean 0 and variance 1, constant ones 0; a row counts by its weight.
+
+    Examples
+    --------
+    >>> standardized(np.array([[1.0, 5.0, 1e300], [3.0, 5.0, -1e300]]))
+    array([[-1.,  0.,  1.],
+           [ 1.,  0., -1.]])
+    """
+    result = np.array(values, dtype=np.float64)
+    digits = np.finfo(values.dtype if values.dtype.kind == "f" else np.float64).eps
+    largest = np.abs(result).max(axis=0)
+    result /= np.where(largest > 0.0, largest, 1.0)  # so that no square overflows
+    result -= np.average(result, axis=0, weights=weight)
+    spread = np.sqrt(np.average(result**2, axis=0, weights=weight))
+    return result / np.where(spread <= NOISE * digits, np.inf, spread)
+
+
+def target_images(target: Target, weight: np.ndarray | None = None) -> np.ndarray:
+    """What is predicted: centred columns of total variance 1; a row counts by its weight.
+
+    Examples
+    --------
+    >>> from depmax.data import read_target
+    >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
+    array([-1.07, -0.53,  0.  ,  1.6 ])
+    """
+    several = target.kind == "multioutput"
+    values = standardized(target.values, weight) if several else centred_outputs(target, weight)
+    return images_of(values, weight)
+
+
+def images_of(values: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Columns about their means, of total variance 1."""
+    images = values - np.average(values, axis=0, weights=weight)
+    squares = np.einsum("ij,ij->i", images, images)
+    scale = float(np.sqrt(np.average(squares, weights=weight)))
+    if not scale > 0.0:
+        raise ValueError(
+            "y has one class only, or one value in all rows that are searched: there is nothing to "
+            "predict."
+        )
+    images /= scale
+    return images
 
 
 @dataclass(frozen=True)
@@ -94,3 +177,248 @@ class Score:
             return Linear()
         factor_only = self.normalised and kernel.capabilities.additive_over_features
         return kernel if self.kernel and not factor_only else None
+
+
+# --- kernels: HSIC, MMD, alignment, quadratic mutual information ----------------------------------
+
+#: Part of the trace of the target kernel that its coordinates may leave out.
+TOLERANCE = 1e-6
+
+
+def column_hsic(
+    X: Any,
+    target: Sample,
+    *,
+    kernel: KernelLike = "laplace",
+    categories: Categories | None = None,
+    exchange: Exchange = FREE,
+    n_jobs: int | None = None,
+    missing: Missing = "neutral",
+    with_effects: bool = False,
+) -> tuple[np.ndarray, ...]:
+    """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
+
+    Categorical columns, given as codes, are compared by equality. ``exchange`` is that of rows.
+    With effects there is a third array of shape (n_features, 3), found in the same visit of every
+    column: normalised HSIC and the ends of its interval, each between 0 and 1. Where rows of the
+    target have weights, there are scores only.
+    """
+    recipe = column_kernel(kernel)
+    if target.weight is not None:
+        weighed = WeighedTarget.of(target, target, TOLERANCE)
+
+        def scored(column: np.ndarray, position: int) -> float:
+            own = _kernel_of(position, recipe, categories)
+            return weighed.score(own, column, True, test=False)[0]
+
+        return (each_column(X, scored, n_jobs),)
+    scheme = exchange.plan(target.n_samples, target.rows)
+    permuted = (None, None) if scheme.is_free else (exchange, scheme)
+    prepared = ScreeningTarget.of(target, TOLERANCE, *permuted)
+    found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
+    scores_and_pvalues = found[:, 0], found[:, 1]
+    return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
+
+
+def hsic(question: Question) -> Scored:
+    """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
+    options, side = question.options, question.side
+    if question.is_streamed:
+        screening = _counted(question, side)
+        counted = _each_counted(question, screening, screening.score)
+        scores, pvalues = np.array([(each.hsic, each.pvalue) for each in counted]).T
+        return Scored(scores, pvalues, constant=screening.values.constant)
+    found = column_hsic(
+        question.X,
+        side,
+        kernel=options.kernel,
+        categories=question.categories,
+        exchange=exchange_of(question.groups),
+        n_jobs=options.n_jobs,
+        missing=options.missing,
+        with_effects=True,
+    )
+    return Scored(*found)
+
+
+def mmd(question: Question) -> Scored:
+    """Squared maximum mean discrepancy of every column between two classes (V-statistic).
+
+    HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
+    """
+    m = question.target.n_samples
+    found, constant, _ = _biased(question, read_target_sample(question.y, "class_balanced"), False)
+    scores = np.maximum(found[:, 0], 0.0) * ((m - 1) / m) ** 2
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
+
+
+def alignment(question: Question) -> Scored:
+    """Centred kernel target alignment of every column: that of :func:`depmax.alignment`.
+
+    HSIC₀ divided by the roots of the HSIC₀ of the column and of the target with themselves. With
+    the Laplace kernel a column costs O(m log m), as in ``hsic``.
+    """
+    found, constant, of_target = _biased(question, question.side, True)
+    scores = np.array([cosine(cross, own, of_target) for cross, own in found])
+    return Scored(np.where(constant, 0.0, scores), constant=constant)
+
+
+def qmi(question: Question) -> Scored:
+    """Quadratic mutual information of every column, in units of its standard deviation, with y.
+
+    Mutual information in this form has the unit of a density, so that columns on small scales
+    would lead; each column is divided by its standard deviation first, and so is each of several
+    outputs. The windows are those of :func:`depmax.quadratic_mutual_information`; a column costs
+    O(m²).
+    """
+    target = question.target
+    several = target.kind == "multioutput"
+    y = standardized(target.values) if several else one_dimensional(target)
+    constant = constant_columns(question.X)
+
+    def scored(column: np.ndarray, position: int) -> float:
+        if constant[position]:
+            return 0.0
+        return quadratic_mutual_information(column / float(np.std(column, ddof=1)), y)
+
+    return Scored(each_column(question.X, scored, question.options.n_jobs), constant=constant)
+
+
+# --- HSIC₀ ----------------------------------------------------------------------------------------
+def _biased(
+    question: Question, side: Sample, with_own: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """HSIC₀ of every column with the target and with itself; constant columns; that of the target.
+
+    Without ``with_own`` zeros stand for that of a column with itself.
+    """
+    m, n_jobs, missing = side.n_samples, question.options.n_jobs, question.options.missing
+    if question.is_streamed:
+        screening = _counted(question, side)
+        constant = screening.values.constant
+
+        def of_levels(recipe: Kernel, position: int) -> tuple[float, float]:
+            if constant[position]:
+                return 0.0, 0.0
+            levels = screening.levels(recipe, position)
+            column = levels.column
+            own = column.counts @ levels.gram**2 @ column.counts / (m - 1) ** 2
+            return levels.hsic(column.psi, column.squares, unbiased=False), float(own)
+
+        found = np.array(_each_counted(question, screening, of_levels))
+        gram = screening.target.psi.gram
+        assert gram is not None
+    else:
+        target = ScreeningTarget.of(side, TOLERANCE)
+        constant = constant_columns(question.X, missing)
+        recipe, level = column_kernel(question.options.kernel), missing == "level"
+
+        def of_rows(column: np.ndarray, position: int) -> tuple[float, float]:
+            own = _kernel_of(position, recipe, question.categories)
+            return target.biased(own, column, level, with_own=with_own)
+
+        found = each_column(question.X, of_rows, n_jobs)
+        psi = target.coordinates.psi
+        gram = psi.T @ psi
+    return found, constant, float(np.sum(gram**2)) / (m - 1) ** 2
+
+
+def _counted(question: Question, side: Sample) -> CountedScreening:
+    """Columns of a table that is read a chunk at a time, counted by their values: two visits."""
+    return CountedScreening(question.X, CountedTarget.of(side, TOLERANCE))
+
+
+def _each_counted(
+    question: Question, screening: CountedScreening, score: Callable[[Kernel, int], Any]
+) -> list[Any]:
+    recipe = column_kernel(question.options.kernel)
+
+    def scored(position: int) -> Any:
+        return score(_kernel_of(position, recipe, question.categories), position)
+
+    with one_blas_thread(always=True):
+        return map_threads(scored, range(len(screening.columns)), question.options.n_jobs)
+
+
+def column_kernel(kernel: KernelLike) -> Kernel:
+    """Recipe for the kernel of a single column of numbers."""
+    recipe = as_kernel(kernel)
+    if not recipe.requires_vector_input:
+        raise TypeError(
+            f"DependenceFilter compares columns of numbers, but {recipe!r} compares objects: use "
+            "'laplace', 'gaussian' or another kernel of vectors."
+        )
+    return recipe
+
+
+def _kernel_of(position: int, recipe: Kernel, categories: Categories | None) -> Kernel:
+    return Delta() if position in (categories or {}) else recipe
+
+
+# --- counts: expected mutual information of discrete columns and targets --------------------------
+
+#: Bins of a column of numbers at most, and rows for each cell of two such columns.
+BINS, ROWS = 10, 5
+
+
+def mutual_information(question: Question) -> Scored:
+    """E[I(x; y) | counts] of every column, in nats, summed over the outputs of the target."""
+    target = question.target
+    if target.kind == "classes":
+        outputs = [class_codes(target)]
+    else:
+        outputs = [binned(column) for column in target.values.T]
+
+    def scored(column: np.ndarray, position: int) -> float:
+        is_category = position in question.categories
+        codes = np.unique(column, return_inverse=True)[1] if is_category else binned(column)
+        return sum(expected_information(_table(codes, output)) for output in outputs)
+
+    return Scored(each_column(question.X, scored, question.options.n_jobs))
+
+
+def expected_information(counts: np.ndarray) -> float:
+    """Posterior mean of the mutual information of two discrete variables, in nats.
+
+    The probabilities of the cells have a Dirichlet law with parameters a = counts + prior, the
+    prior being one row spread over all cells (Perks). With E[p log p] = a/n (ψ(a + 1) - ψ(n + 1))
+    for cells and margins, the mean is Σ a_ij/n (ψ(a_ij + 1) - ψ(a_i + 1) - ψ(a_j + 1) + ψ(n + 1)).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_levels, n_other_levels)
+
+    Examples
+    --------
+    >>> round(expected_information(np.array([[50, 0], [0, 50]])), 2)
+    0.66
+    """
+    if 1 in counts.shape:  # a constant tells nothing, not even rounding errors
+        return 0.0
+    a = counts + 1.0 / counts.size
+    n = float(a.sum())
+    cells, rows, columns = (part @ digamma(part + 1.0) for part in (a.ravel(), a.sum(1), a.sum(0)))
+    return max(0.0, float(cells - rows - columns) / n + float(digamma(n + 1.0)))
+
+
+def binned(column: np.ndarray) -> np.ndarray:
+    """Codes of the values where these are few, else of bins with about equally many rows.
+
+    Examples
+    --------
+    >>> binned(np.array([0.5, 0.1, 9.0, 0.3])).tolist()
+    [1, 0, 1, 0]
+    """
+    most = min(BINS, max(2, int(np.sqrt(len(column) / ROWS))))
+    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if len(values) <= most:
+        return codes
+    middle = np.cumsum(counts) - counts / 2.0  # rank of each value, equal ones in one bin
+    bins = (middle * most / len(column)).astype(int)
+    return np.unique(bins, return_inverse=True)[1][codes]
+
+
+def _table(codes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """How many rows have each pair of codes."""
+    shape = int(codes.max()) + 1, int(others.max()) + 1
+    return np.bincount(codes * shape[1] + others, minlength=shape[0] * shape[1]).reshape(shape)

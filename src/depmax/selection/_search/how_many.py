@@ -19,7 +19,6 @@ import numpy as np
 from scipy import special
 
 from depmax.data.sample import Sample
-from depmax.dependence.exchange import Exchange
 from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
 from depmax.selection._search.search import Search
@@ -46,7 +45,7 @@ def n_predictive(selector: HSICSelector, recipe: Kernel, observed: Observed) -> 
             f'n_features_to_select="auto" needs at least 16 rows, got {m}: pass a number of '
             "columns."
         )
-    of_rows = units_of_rows(observed.exchange, m)
+    of_rows = observed.exchange.units(m)
     first, second = split_rows(of_rows, 2)
     sizes = sizes_to_compare(len(units.columns))
     errors, judged = [], []
@@ -62,13 +61,6 @@ def n_predictive(selector: HSICSelector, recipe: Kernel, observed: Observed) -> 
         errors.append(_errors(search, sets, target, learnt, others[:ROWS], of_learnt))
         judged.append(of_rows[others[:ROWS]])
     return int(sizes[first_sufficient(np.hstack(errors), np.concatenate(judged))])
-
-
-def units_of_rows(exchange: Exchange | None, n_samples: int) -> np.ndarray:
-    """The independent unit of every row: itself, or its group."""
-    if exchange is None:
-        return np.arange(n_samples)
-    return exchange.units(n_samples)
 
 
 def split_rows(of_rows: np.ndarray, n_parts: int) -> list[np.ndarray]:

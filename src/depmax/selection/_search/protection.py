@@ -24,14 +24,14 @@ from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
 from depmax.dependence._nulls.screening import ScreeningTarget
-from depmax.dependence.exchange import Exchange, TooFewWays
+from depmax.dependence.exchange import FREE, Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.kernel import column_hsic
+from depmax.selection._scores.score import column_hsic
+from depmax.selection._search.data import Units
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
-from depmax.selection._search.units import Units
 
 #: Adjusted p-value below which a column depends on the target, or a pair of columns interacts.
 LEVEL = 0.05
@@ -62,7 +62,7 @@ class Observed:
     units: Units
     rows: np.ndarray  # which rows of the search these are
     n_jobs: int | None
-    exchange: Exchange | None = None  # of rows that are not independent
+    exchange: Exchange = FREE  # of its rows
     missing: Missing = "refuse"  # what missing cells say
     with_effects: bool = False  # whether effects of columns are wanted beside p-values
 
@@ -73,7 +73,7 @@ class Observed:
             X=self.X[rows],
             y=None if self.y is None else _safe_indexing(self.y, rows),
             target=self.target.take(rows),
-            exchange=None if self.exchange is None else self.exchange.take(rows),
+            exchange=self.exchange.take(rows),
             with_effects=False,
             rows=np.arange(self.X.shape[0])[rows]
             if isinstance(self.rows, slice)
@@ -99,7 +99,7 @@ class Observed:
             self.X,
             self.target,
             categories=self.units.categories,
-            groups=self.exchange,
+            exchange=self.exchange,
             n_jobs=self.n_jobs,
             missing=self.missing,
             with_effects=self.with_effects,
@@ -222,7 +222,7 @@ def ranked_pairs(
     categories: Categories,
     target_kernel: Any = "auto",
     n_jobs: int | None = None,
-    exchange: Exchange | None = None,
+    exchange: Exchange = FREE,
     *,
     by_distances: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -239,7 +239,7 @@ def ranked_pairs(
     if X.shape[0] > ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
         X, y = X[rows], _safe_indexing(y, rows)
-        exchange = None if exchange is None else exchange.take(rows)
+        exchange = exchange.take(rows)
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
     if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
         return nothing

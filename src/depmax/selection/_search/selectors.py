@@ -17,15 +17,14 @@ from depmax.data.columns import Categories, Missing
 from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samples
 from depmax.data.stream import SampledRowsWarning
 from depmax.data.table import constant_columns, has_missing, require_equal_length, some_rows
-from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence.exchange import Exchange, exchange_of, scheme_of
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.selection._search.changes import column_shares, has_fast_form
+from depmax.selection._search.data import Units, make_units
 from depmax.selection._search.how_many import n_predictive
 from depmax.selection._search.protection import Observed
-from depmax.selection._search.search import Search
-from depmax.selection._search.units import Units, make_units
+from depmax.selection._search.search import Search, column_shares, has_fast_form
 from depmax.selection.selector import Ranking, WeightedSelector
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
@@ -187,13 +186,13 @@ class HSICSelector(UnitSelector):
         if not self._is_unsupervised():
             target = read_target_sample(y, self.target_kernel, weight=weight)
             require_equal_length(X.shape[0], target.n_samples)
-        exchange = as_exchange(groups)
-        plan_of(exchange, X.shape[0], X if target is None else target.rows, X)  # refuses at once
+        exchange = exchange_of(groups)
+        scheme_of(exchange, X.shape[0], X if target is None else target.rows, X)  # refuses at once
         if isinstance(self.block_size, str) and not recipe.capabilities.is_linear:
             rows = self._rows_to_search(X.shape[0], exchange)
             if rows is not None:
                 X, weight = X[rows], None if weight is None else weight[rows]
-                exchange = None if exchange is None else exchange.take(rows)
+                exchange = exchange.take(rows)
                 if target is not None:
                     y = _safe_indexing(y, rows)
                     target = read_target_sample(y, self.target_kernel, weight=weight)
@@ -222,14 +221,14 @@ class HSICSelector(UnitSelector):
         )
         return self._ranking(observed, order)
 
-    def _rows_to_search(self, n_rows: int, exchange: Any) -> np.ndarray | None:
+    def _rows_to_search(self, n_rows: int, exchange: Exchange) -> np.ndarray | None:
         """Some of very many rows, whole groups of them, drawn with a fixed seed; None: all."""
         if n_rows <= MOST_ROWS:
             return None
         rows = some_rows(n_rows, MOST_ROWS)
-        if exchange is not None:  # parts of groups could not be exchanged
-            units = exchange.units(n_rows)
-            sizes = np.bincount(units)
+        units = exchange.units(n_rows)
+        sizes = np.bincount(units)
+        if len(sizes) < n_rows:  # parts of groups could not be exchanged
             order = np.random.default_rng(0).permutation(len(sizes))
             n_fitting = int((np.cumsum(sizes[order]) <= MOST_ROWS).sum())
             rows = np.flatnonzero(np.isin(units, order[: max(FEWEST_GROUPS, n_fitting)]))

@@ -16,7 +16,9 @@ on the fourth term (in the root mean square over pairs, by which terms are judge
 ‖W‖_F times that of its entries): where that is neglected, one product does for both.
 
 *Two values.* Of a column with two values, z = 1 in rows of the rarer one, (a - b)² is the squared
-gap g² times z_a + z_b - 2z_a z_b. With e = e^{sg²} - 1 the change is 2e (Σ_a r_a z_a - zᵀWz).
+gap g² times z_a + z_b - 2z_a z_b. With e = e^{sg²} - 1 the change is 2e (Σ_a r_a z_a - zᵀWz). Where
+g is so wide that W has lost its digits, as of a rare indicator in units of its standard deviation,
+the pairs of the few rows with all others are summed with the column and without it.
 
 *Levels.* A unit with few distinct rows, such as the indicators of a category, has a small table
 k_u^{±1} - 1 of its levels; its eigenvectors, spread over the rows, are the vectors v.
@@ -245,6 +247,8 @@ def _triangle(thin: Sequence[slice]) -> Iterator[tuple[slice, slice]]:
 REACH = 1.5
 #: Largest γ g² of a column with two values, or between levels: K is so much smaller there.
 GAP_REACH = 6.0
+#: Part of the rows that has the rarer value, at most, of a column whose values are farther apart.
+FEW = 0.2
 #: Largest |x|/bandwidth of a centred column whose exponentials are formed.
 LAPLACE_REACH = 300.0
 #: Levels of a unit at most, and the smallest k_u that a kernel matrix is divided by.
@@ -481,6 +485,7 @@ def takes_squares(data: SearchData, kernel: Any, change: Change) -> np.ndarray:
         gaps, gamma = data.ranges.gap[columns], 1.0 / kernel.decay
         has_two = (gaps > 0) & (gamma * gaps**2 <= GAP_REACH)
         near = has_two | (gamma * data.ranges.half_width[columns] ** 2 <= REACH)
+        near[rare_of(data, kernel, columns)] = True
     elif type(kernel) is Laplace and kernel.norm == 1:
         near = data.ranges.half_width[columns] <= LAPLACE_REACH * kernel.decay
     else:
@@ -505,12 +510,42 @@ def takes_squares(data: SearchData, kernel: Any, change: Change) -> np.ndarray:
     return result
 
 
+def rare_of(data: SearchData, kernel: Gaussian, columns: np.ndarray) -> np.ndarray:
+    """Places of columns with two values far from each other, one of them in few rows."""
+    far = np.flatnonzero(data.ranges.gap[columns] ** 2 > GAP_REACH * kernel.decay)
+    if not len(far) or len(data.cells):
+        return far[:0]
+    counts = _rarer(data.centred[columns[far]]).sum(axis=1)
+    return far[counts <= FEW * data.n_samples]
+
+
+def rare_change(data: SearchData, kernel: Gaussian, change: Change, unit: np.ndarray) -> float:
+    """Change by a column with two values, from the pairs of rows that it tells apart."""
+    rarer = _rarer(data.centred[unit])[0]
+    rows, others = np.flatnonzero(rarer), np.flatnonzero(~rarer)
+
+    def values(columns: np.ndarray) -> Any:
+        return kernel(data.X[np.ix_(rows, columns)], data.X[np.ix_(others, columns)])
+
+    with_it, without = (np.append(change.base, unit), change.base)
+    if not change.joins:
+        with_it, without = change.base, change.after(unit)
+    moved = (values(without) if len(without) else 1.0) - values(with_it)
+    return float(change.sign * np.vdot(data.weights_between(rows, others), moved))
+
+
 def square_changes(data: SearchData, kernel: Any, change: Change) -> Outcome:
     """Scores of units of a kernel that factors over columns."""
     n_units, single = len(change.units), np.flatnonzero(change.singles())
     columns = np.array([change.units[place][0] for place in single.tolist()], dtype=np.intp)
+    rare = single[:0]
+    if type(kernel) is Gaussian:
+        far = rare_of(data, kernel, columns)
+        rare, single, columns = single[far], np.delete(single, far), np.delete(columns, far)
     gapped = GappedColumns.of(data, kernel, change) if len(data.cells) else None
     batches = level_batches(data, kernel, change, np.flatnonzero(~change.singles()))
+    changes = np.zeros(n_units)
+    changes[rare] = [rare_change(data, kernel, change, change.units[place]) for place in rare]
     n_vectors, error, ratios = float(n_units), 0.0, None
     if len(single) and type(kernel) is Gaussian:
         series = Series.of(data, columns, single, change.sign / kernel.decay)
@@ -520,7 +555,7 @@ def square_changes(data: SearchData, kernel: Any, change: Change) -> Outcome:
         ratios = ratio_sums_of(data, kernel, change, columns)
     if gapped is not None:
         batches.append(partial(gap_squares, data, gapped, change, single))
-    changes, total = np.zeros(n_units), 0.0
+    total = 0.0
     effort = 0.5 * float(data.n_samples) ** 2 * n_vectors
     for pairs in weighted_pairs(data, kernel, change, gapped):
         total += pairs.total

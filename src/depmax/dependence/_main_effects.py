@@ -1,18 +1,21 @@
-"""A target as a handful of directions from which the main effects of single columns are removed."""
+"""Main effects of single columns, taken off a target and off products; what chance gives then."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import optimize, sparse, special, stats
 
+from depmax._resources import slices
 from depmax.data import Target, read_target
 from depmax.data.sample import kernel_of_target, read_target_sample
 from depmax.data.table import require_equal_length
 from depmax.dependence._nulls.sorted_columns import TargetCoordinates
+from depmax.dependence.exchange import PermutationScheme
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import factor_to
 
@@ -380,3 +383,152 @@ def _coordinates(y: Any, target_kernel: KernelLike | Literal["auto"]) -> np.ndar
         exact = side.coordinates(slice(None))
         return np.asarray(exact.toarray() if sparse.issparse(exact) else exact, dtype=np.float64).T
     return np.asarray(factor_to(side, TARGET_TOL).factor).T
+
+
+# --- products of columns without main effects, beside permuted targets ----------------------------
+
+#: Pairs and permutations handled at once,
+PAIRS, PERMUTATIONS = 64, 256
+#: fewer where rows are so many that they would hold more numbers than this (128 MB).
+HELD = 2**24
+
+
+def permutation_pvalues(
+    pairs: np.ndarray,
+    effects: MainEffects,
+    directions: np.ndarray,
+    n_permutations: int,
+    rng: np.random.Generator,
+    scheme: PermutationScheme,
+) -> np.ndarray:
+    """Share of permutations of the target that score a pair at least as high as the data do.
+
+    The rows of ``directions``, from which main effects are already removed, are permuted together
+    (Freedman and Lane, 1983); every permutation is used for all pairs. Where main effects were
+    projected out, a permuted direction has a part in each of these dimensions and the observed
+    one does not: permuted scores are raised by what that part takes.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+    effects : MainEffects
+    directions : ndarray of shape (n_directions, n_samples)
+    n_permutations : int
+    rng : Generator
+        Draws the permuted rows.
+    scheme : PermutationScheme
+        How rows are exchanged.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        At least 1 / (n_permutations + 1).
+    """
+    m = effects.bases.n_samples
+    raised = m / (m - effects.n_removed)
+    at_once = int(np.clip(HELD // (2 * m * max(1, len(directions))), 1, PERMUTATIONS))
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for part in slices(len(pairs), max(1, HELD // m)):
+        left = interactions(pairs[part], effects)
+        draws = deepcopy(rng)  # the same permutations for every part
+        for some in slices(n_permutations, at_once):
+            count = some.stop - some.start
+            reached[part] += _reached(left, directions, scheme.orders(count, draws), raised)
+    return (reached + 1) / (n_permutations + 1)
+
+
+def _reached(
+    left: np.ndarray, directions: np.ndarray, orders: np.ndarray, raised: float
+) -> np.ndarray:
+    """How many of some permutations score each pair at least as high as the data do."""
+    permuted = directions[:, orders]
+    count = np.empty(len(left), dtype=np.int64)
+    for some in slices(len(left), PAIRS):
+        observed = scores(left[some], directions[:, np.newaxis])
+        # a permutation that only exchanges equal values must count in spite of rounding
+        reached = raised * scores(left[some], permuted) >= observed * (1.0 - 1e-10)
+        count[some] = reached.sum(axis=1)
+    return count
+
+
+def flipped_pvalues(
+    pairs: np.ndarray,
+    effects: MainEffects,
+    directions: np.ndarray,
+    units: np.ndarray,
+    signs: np.ndarray,
+) -> np.ndarray:
+    """Share of random signs of whole units that score a pair at least as high as the data do.
+
+    The wild bootstrap for rows that are not independent: what main effects leave of the target has
+    mean zero, and its sign in a unit is as good as any where there is no interaction.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+    effects : MainEffects
+    directions : ndarray of shape (n_directions, n_samples)
+    units : ndarray of int
+        The independent unit of every row.
+    signs : ndarray of shape (n_units, n_draws)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        At least 1 / (n_draws + 1).
+    """
+    rows_by_unit, counts = np.argsort(units, kind="stable"), np.bincount(units)
+    starts = np.cumsum(counts) - counts
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(rows_by_unit)))):
+        left = interactions(pairs[part], effects)
+        observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
+        for t in directions:
+            products = left * t
+            sums = np.add.reduceat(products[:, rows_by_unit], starts, axis=1)  # of pairs and units
+            variance = np.maximum((sums**2).sum(axis=1), (products**2).sum(axis=1))
+            variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
+            variance = np.maximum(variance, np.finfo(float).tiny)
+            observed += sums.sum(axis=1) ** 2 / variance
+            flipped += (sums @ signs) ** 2 / variance[:, np.newaxis]
+        reached[part] = (flipped >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+    return (reached + 1) / (signs.shape[1] + 1)
+
+
+def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:
+    """The products z of pairs of columns without what main effects explain.
+
+    Of both columns, and of all where these are projected out of the target.
+    """
+    bases = effects.bases
+    first, second = pairs.T
+    z = bases.linear[first] * bases.linear[second]
+    left = np.empty_like(z)
+    for position, (i, j) in enumerate(pairs):
+        nuisance = np.concatenate([np.ones((1, z.shape[1])), bases.of_columns((i, j))]).T
+        explained = nuisance @ np.linalg.lstsq(nuisance, z[position], rcond=1e-10)[0]
+        left[position] = z[position] - explained
+    return effects.project(left) if effects.n_removed else left
+
+
+def scores(left: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Scores of pairs (``interactions``) with several targets.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n_pairs, n_samples)
+    directions : ndarray of shape (n_directions, n_targets, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, n_targets)
+    """
+    m = left.shape[1]
+    squares = left**2
+    plain = squares.mean(axis=1)[:, np.newaxis]
+    total = np.zeros((len(left), directions.shape[1]))
+    for t in directions:
+        covariance = left @ t.T / m
+        robust = squares @ (t**2).T / m
+        total += covariance**2 / np.maximum(robust, plain * np.mean(t**2, axis=1))
+    return total

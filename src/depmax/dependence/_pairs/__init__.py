@@ -1,1 +1,0 @@
-"""The parts of ``screen_pairs``: columns, targets, normal equations, ranking, confirmation."""
