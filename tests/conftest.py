@@ -1,9 +1,14 @@
-"""What every test may ask for."""
+"""What every test may ask for.
+
+Private modules: how large a tile of pairs of rows is, and up to where a matrix is kept whole.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from depmax.dependence import _terms
 
 
 @pytest.fixture
@@ -13,3 +18,10 @@ def rng() -> np.random.Generator:
     The seed differs from those of the data that modules make, which must not be drawn again.
     """
     return np.random.default_rng(20_120_615)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows in many tiles: matrices of all pairs are made 7 rows by 7, and none is kept."""
+    monkeypatch.setattr(_terms, "TILE", 7)
+    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
