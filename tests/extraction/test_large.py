@@ -45,7 +45,7 @@ def test_rows_in_float32(name, tolerance):
 
 
 @pytest.mark.parametrize("weight", [None, np.resize([1, 2, 3], 700)])
-def test_clusters_that_no_landmark_sees(weight, tolerance, monkeypatch):
+def test_clusters_that_no_landmark_sees(weight, tolerance, monkeypatch, rng):
     """A start from landmarks lacks their directions, which residuals bring back."""
     monkeypatch.setattr(gram, "ROWS_PER_LANDMARK", 10)
     rows, landmarks = rng.normal(size=(700, 4)), np.linspace(0, 699, 70).astype(int)
