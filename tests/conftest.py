@@ -1,14 +1,13 @@
 """What every test may ask for.
 
 Private modules: how large a tile of pairs of rows is, and up to where a matrix is kept whole.
+depmax is not imported here: workers read this file before they begin to count lines.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from depmax.dependence import _terms
 
 
 @pytest.fixture
@@ -23,5 +22,5 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows in many tiles: matrices of all pairs are made 7 rows by 7, and none is kept."""
-    monkeypatch.setattr(_terms, "TILE", 7)
-    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
+    monkeypatch.setattr("depmax.dependence._terms.TILE", 7)
+    monkeypatch.setattr("depmax.dependence._terms.GRAM_ROWS", 0)

@@ -40,6 +40,7 @@ PAGES = {
     "docs/guide/large_data.md": set(),
     "docs/guide/multi_label.md": set(),
     "docs/guide/report.md": set(),
+    "docs/guide/profile.md": {"pandas", *COMMAND_LINE},
     "docs/guide/saving.md": {"onnxruntime", "skl2onnx", "skops"},
     "docs/guide/screening.md": {"pandas"},
     "docs/guide/selecting.md": {"pandas"},

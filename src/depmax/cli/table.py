@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
+from depmax.data.columns import counts_rows
 from depmax.data.weights import read_weights
 
 ColumnType = Literal["number", "category", "boolean"]
@@ -22,11 +22,6 @@ TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean
 
 #: Fewer rows show nothing (the unbiased measures need four); classes that may be grades or counts.
 FEWEST_ROWS, FEWEST_GRADES = 4, 4
-
-#: Names such as id, ID, customer_id and customerId.
-_NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
-#: Names of years in English, German, French, Spanish and Italian.
-_NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -109,15 +104,15 @@ def is_large(source: Source) -> bool:
     return rows is not None and rows > DRAWN_ROWS and rows * len(source.schema()) > LARGE_TABLE
 
 
-def _rows_of(source: Source, columns: list[str], request: Request, notes: list[str]) -> Any:
-    """All rows or, if the request allows it, random rows of a large table, with a note."""
-    if not (request.draws_rows and is_large(source)):
+def read_rows(source: Source, columns: list[str], notes: list[str], seed: int = 0) -> pl.DataFrame:
+    """All rows or, of a large table, random ones, with a note."""
+    if not is_large(source):
         return source.read(columns)
     notes.append(
         f"{source.name} has {source.n_rows():,} rows: the results below come from {DRAWN_ROWS:,} "
-        f"of them, drawn at random (seed {request.seed})."
+        f"of them, drawn at random (seed {seed})."
     )
-    return source.sample(columns, DRAWN_ROWS, request.seed)
+    return source.sample(columns, DRAWN_ROWS, seed)
 
 
 def make_table(source: Source, request: Request) -> Table:
@@ -151,7 +146,9 @@ def make_table(source: Source, request: Request) -> Table:
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
     read = {*_usable(features, targets, request.keep, notes), *beside.values()}
-    frame = _rows_of(source, [name for name in used if name in read], request, notes)
+    wanted = [name for name in used if name in read]
+    draws = request.draws_rows
+    frame = read_rows(source, wanted, notes, request.seed) if draws else source.read(wanted)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
@@ -298,8 +295,7 @@ def _is_identifier(series: pl.Series, levels: int) -> bool:
     if levels < max(2, series.len()) or series.null_count() or not series.dtype.is_integer():
         return False
     low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]  # of integers
-    years = low >= 1000 and high < 3000 and _NAMED_YEAR.search(series.name)
-    return (high - low == levels - 1 and not years) or _NAMED_ID.search(series.name) is not None
+    return counts_rows(series.name, low, high, levels)
 
 
 def _require_finite(X: pl.DataFrame) -> None:

@@ -25,7 +25,7 @@ from depmax.data.table import (
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening import FOUND, ScreeningTarget, screen_columns
-from depmax.dependence.exchange import as_exchange, plan_of, warn_of_neighbours
+from depmax.dependence.exchange import exchange_of, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
@@ -163,8 +163,8 @@ def screen(
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
-    plan = plan_of(groups, table.n_samples, target_side.rows, table.values)
-    target = ScreeningTarget.of(target_side, tol, as_exchange(groups), plan)
+    scheme = scheme_of(groups, table.n_samples, target_side.rows, table.values)
+    target = ScreeningTarget.of(target_side, tol, exchange_of(groups), scheme)
     missing_counts = None
     if has_missing(table.values):
         missing_counts = np.isnan(table.values).sum(axis=0)

@@ -13,6 +13,7 @@ from depmax.cli import options as o
 from depmax.cli.commands.cautions import cautions
 from depmax.cli.commands.compare import compare
 from depmax.cli.commands.models import fit, transform
+from depmax.cli.commands.profile import profile
 from depmax.cli.commands.screen import screen
 from depmax.cli.commands.select import select
 from depmax.cli.output import Output
@@ -20,6 +21,8 @@ from depmax.cli.output import Output
 _HELP = """Which few features predict this, how sure can we be, and which method should I use?
 
 [bold]Examples[/]
+
+  depmax profile patients.csv
 
   depmax compare patients.csv --target outcome
 
@@ -192,5 +195,5 @@ def datasets(
     out.finish()
 
 
-for command in (compare, screen, select, fit, transform, methods, datasets, cautions):
+for command in (profile, compare, screen, select, fit, transform, methods, datasets, cautions):
     app.command(cls=_Command)(command)

@@ -87,6 +87,14 @@ class Judging:
             help="Spend about this long: on the methods that fit in, then on repeats of the folds.",
         ),
     ] = None
+    planted: Annotated[
+        bool,
+        typer.Option(
+            "--planted/--no-planted",
+            help="Also plant targets made of known columns of this table, and tell how many of "
+            "these columns the selectors find. Takes about as long again.",
+        ),
+    ] = False
     rows: Annotated[
         str,
         typer.Option(
@@ -181,6 +189,7 @@ def compare(
             n_jobs=n_jobs,
             progress=listen,
             ignore=ignored,
+            planted=judging.planted,
         )
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
@@ -251,6 +260,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
         out.result(name, facts[name])
     out.note(limits(found))
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
+    if found.planted is not None:
+        out.result("planted", facts["planted"], str(found.planted))
     out.result("complete", found.complete)
 
 

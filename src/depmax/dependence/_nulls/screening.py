@@ -47,8 +47,7 @@ from depmax.dependence._nulls.sorted_columns import (
     heaviest_sf,
 )
 from depmax.dependence._terms import coordinates_to, terms
-from depmax.dependence.exchange import Exchange, TooFewWays
-from depmax.dependence.exchange import PermutationScheme as Plan
+from depmax.dependence.exchange import FREE, Exchange, PermutationScheme, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
@@ -93,9 +92,9 @@ class ScreeningTarget:
     coordinates: TargetCoordinates
     levels: Levels | None  # which rows of y are equal, if known
     error: float  # part of the kernel's trace that the coordinates leave out
+    scheme: PermutationScheme  # how its rows are permuted
     rows: Any = None  # of the target, that an exchange looks at
-    exchange: Exchange | None = None  # where rows are not independent, with
-    plan: Plan | None = None  # how these rows are exchanged
+    exchange: Exchange = FREE
     _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -103,13 +102,14 @@ class ScreeningTarget:
         cls,
         side: Sample,
         tol: float,
-        exchange: Exchange | None = None,
-        plan: Plan | None = None,
+        exchange: Exchange = FREE,
+        scheme: PermutationScheme | None = None,
     ) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
         exact, error = coordinates_to(side, tol)
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan)
+        scheme = scheme or exchange.plan(side.n_samples, side.rows)
+        return cls(coordinates, Levels.of(side), error, scheme, side.rows, exchange)
 
     @cached_property
     def side(self) -> Sample:
@@ -130,9 +130,8 @@ class ScreeningTarget:
     @cached_property
     def exchanged(self) -> tuple[TargetCoordinates, Drawn]:
         """Leading coordinates of the rows that take part in an exchange, and their orders."""
-        assert self.plan is not None
-        taking_part = self.coordinates.psi[self.plan.rows]
-        drawn = Drawn(self.plan.draw, len(taking_part))
+        taking_part = self.coordinates.psi[self.scheme.rows]
+        drawn = Drawn(self.scheme.draw, len(taking_part))
         return TargetCoordinates.of(taking_part, tol=EXCHANGED_TOL), drawn
 
     @property
@@ -143,7 +142,7 @@ class ScreeningTarget:
     @cached_property
     def n_units(self) -> int:
         """Number of independent units of rows."""
-        return self.n_samples if self.plan is None else len(np.unique(self.plan.units))
+        return len(np.unique(self.scheme.units))
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
@@ -169,7 +168,7 @@ class ScreeningTarget:
         """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
         m, y = self.n_samples, self.levels
         block, n_candidates = self.sorted(recipe, columns)
-        units = None if self.plan is None else self.plan.units
+        units = None if self.scheme.is_free else self.scheme.units
         codes = y.codes if y is not None and len(y.counts) == 2 else None
         sums = block.sums(self.coordinates, self.own_shares, codes, units, room)
         constant = sums["constant"] > 0.0
@@ -222,7 +221,7 @@ class ScreeningTarget:
             rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
             permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
-        if self.plan is not None:
+        if not self.scheme.is_free:
             counted, permute = np.zeros_like(varies), varies
         for j in np.flatnonzero(counted).tolist():
             ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
@@ -253,10 +252,10 @@ class ScreeningTarget:
         self, one: SortedColumns, column: np.ndarray
     ) -> tuple[float | None, Iterator[np.ndarray]]:
         """HSIC₁ of permutations, and as observed if that is of some rows only."""
-        if self.plan is None:
+        if self.scheme.is_free:
             return None, one.permuted(self.coordinates)
         target, orders = self.exchanged
-        part = SortedColumns.of(column[np.newaxis, self.plan.rows], one.widths)
+        part = SortedColumns.of(column[np.newaxis, self.scheme.rows], one.widths)
         sums = part.sums(target)
         trace = float(target.squares.sum())
         observed = target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
@@ -278,10 +277,10 @@ class ScreeningTarget:
         score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         levels = Levels.of(side)
         law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
-        if self.plan is not None:
-            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
+        if not self.scheme.is_free:
+            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.scheme.rows)
             observed = terms(part, linear, unbiased=True).hsic()
-            chunks = permutation_chunks(part, linear, self.plan)
+            chunks = permutation_chunks(part, linear, self.scheme)
             pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
             counts = counts_of(levels, self.levels)
@@ -292,7 +291,7 @@ class ScreeningTarget:
         pvalue = min(1.0, choice.n_candidates * pvalue)
         shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
         cross, own_x, own_y = (each.sum() for each in shares)
-        influence = influence_of(*shares, None if self.plan is None else self.plan.units)
+        influence = influence_of(*shares, None if self.scheme.is_free else self.scheme.units)
         effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
         return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
 
@@ -365,14 +364,14 @@ class ScreeningTarget:
             return None
         levels = self.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
-        exchange, plan = None, None
-        if self.exchange is not None:
+        exchange, scheme = FREE, FREE.plan(len(rows))
+        if not self.scheme.is_free:
             try:
                 exchange = self.exchange.take(rows)
-                plan = exchange.plan(len(rows), self.rows[rows])
+                scheme = exchange.plan(len(rows), self.rows[rows])
             except TooFewWays:
                 return None
-        return ScreeningTarget(coordinates, levels, self.error, None, exchange, plan)
+        return ScreeningTarget(coordinates, levels, self.error, scheme, None, exchange)
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
@@ -423,7 +422,7 @@ def screen_columns(
     """
     values = values.tocsc() if sparse.issparse(values) else values
     d = values.shape[1]
-    full = full or d <= MANY_COLUMNS or target.plan is not None
+    full = full or d <= MANY_COLUMNS or not target.scheme.is_free
     gapped = np.zeros(d, dtype=bool)
     if has_missing(values):
         gapped = np.isnan(values).any(axis=0)
@@ -462,7 +461,7 @@ def screen_columns(
         )
         for part, lines in zip(matter, found_again, strict=True):
             found[part] = lines
-    if target.plan is not None:
+    if not target.scheme.is_free:
         # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
         # for it: no interval excludes 0 unless the p-value does
         found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0

@@ -199,7 +199,7 @@ def columns_section(comparison: Comparison) -> Section | None:
 
 def _kept_table(comparison: Comparison, method: Method, kept: np.ndarray) -> Table:
     names, screening = comparison.setting.problem.names, comparison.screening
-    model = comparison.estimator(method.name)
+    model = comparison.model_of(method.name)
     selector = getattr(model, "named_steps", {}).get("features", model)
     substitutes = getattr(selector, "substitutes_", np.full(len(names), -1))
     place = next(
@@ -318,7 +318,9 @@ def _scatter(comparison: Comparison, method: Method) -> Picture | None:
     """Features of all rows, as the method makes them when fitted on all rows."""
     if comparison.y.ndim != 1:
         return None
-    features = np.asarray(comparison.transformer(method.name).transform(comparison.X))[:, :2]
+    model = comparison.model_of(method.name)
+    made = model[: list(model.named_steps).index("features") + 1].transform(comparison.X)
+    features = np.asarray(made)[:, :2]
     display = FeatureScatterDisplay.from_predictions(
         features, comparison.y, target_name=comparison.target_name
     )
@@ -330,7 +332,7 @@ def _scatter(comparison: Comparison, method: Method) -> Picture | None:
 
 
 def _loadings(comparison: Comparison, extractor: Method) -> Picture | None:
-    model = comparison.estimator(extractor.name)
+    model = comparison.model_of(extractor.name)
     names = comparison.setting.problem.names
     if "prepare" in model.named_steps:
         prepared = model["prepare"].get_feature_names_out(list(names))

@@ -212,9 +212,7 @@ def column_hsic(
             return weighed.score(own, column, True, test=False)[0]
 
         return (each_column(X, scored, n_jobs),)
-    scheme = exchange.plan(target.n_samples, target.rows)
-    permuted = (None, None) if scheme.is_free else (exchange, scheme)
-    prepared = ScreeningTarget.of(target, TOLERANCE, *permuted)
+    prepared = ScreeningTarget.of(target, TOLERANCE, exchange)
     found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
