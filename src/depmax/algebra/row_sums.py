@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._files import held_by_models
 from depmax._resources import blas_threads_for_parts, map_threads, slices
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample, in_double
@@ -84,6 +85,7 @@ def squared_lengths(rows: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class RowSums:
     """Sums over rows of φ and ψ, about an origin of each.

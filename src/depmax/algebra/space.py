@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax._files import held_by_models
 from depmax._resources import chunk_rows, slices, small_problems
 from depmax.algebra.row_sums import (
     Aligned,
@@ -50,6 +51,7 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 
 # --- new rows -------------------------------------------------------------------------------------
+@held_by_models
 @dataclass(frozen=True)
 class FeatureProjection:
     """f(x) = (φ(x) - μ)W - shift, from the exact features φ of a kernel.
@@ -105,6 +107,7 @@ class FeatureProjection:
         return self.weights.T @ self.weights
 
 
+@held_by_models
 @dataclass(frozen=True)
 class SampleProjection:
     """f(x) = k(x, reference)Q - offset, from kernel values with reference rows."""

@@ -29,6 +29,7 @@ def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None)
     known = LabelledRows.of(target, name, weight)
     if target.kind != "classes":
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
+        found["censored"] = "survival times"
         raise ValueError(
             f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._files import held_by_models
 from depmax._parameters import check_parameters
 from depmax._text import counted
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
@@ -21,6 +22,7 @@ from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Batches:
     """Sums over the rows of all batches so far: those of each class, or of X beside numbers."""

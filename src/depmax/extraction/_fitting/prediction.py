@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property
 from depmax.algebra.deflation import Examples, OrthogonalFeatures, gram_values, images_of, roots_of
 from depmax.algebra.row_sums import centred_target, square_of, target_sums
@@ -229,7 +230,7 @@ def coded_target(
     weight : ndarray of shape (m,), optional
         How many rows each stands for.
     """
-    target: AnyTarget = read_target(y)
+    target: AnyTarget = read_target(y).weighed(weight)
     if target.n_samples < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
     warn_of_outputs(target, Linear())
@@ -379,6 +380,7 @@ def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarra
 
 
 # --- predictions ----------------------------------------------------------------------------------
+@held_by_models
 @dataclass(frozen=True)
 class Readout:
     """How features T predict: values TQ + b, and which target these stand for."""
