@@ -9,18 +9,30 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]  # not every platform has it
 
+_Kind = TypeVar("_Kind", bound=type)
 #: Seconds after which a temporary file is looked at, and after which it is left over for sure where
 #: files cannot be locked.
 _YOUNG, _OLD = 60.0, 86_400.0
+#: Classes that only fitted parts hold: what a model file may name besides what packages export.
+HELD: set[type] = set()
 #: Temporary files that this process writes.
 _writing: set[Path] = set()
+
+
+def held_by_models(kind: _Kind) -> _Kind:
+    """Declare a class whose objects saved models hold: a file gives such an object its attributes.
+
+    Loading calls nothing of it, and its methods only compute with what it holds.
+    """
+    HELD.add(kind)
+    return kind
 
 
 def expand_home(path: str | os.PathLike[str]) -> Path:

@@ -350,6 +350,16 @@ def small_problems(small: bool) -> Iterator[None]:
         yield
 
 
+def has_few_rows(X: Any, most: int) -> bool:
+    """Whether there are at most so many rows, and few products of numbers in all their pairs."""
+    shape = tuple(getattr(X, "shape", ()))
+    shape = shape or (len(X) if isinstance(X, list | tuple) else None,)
+    if not all(isinstance(size, int) for size in shape):  # others are known to Dask only
+        return False
+    columns = shape[1] if len(shape) == 2 else 1
+    return shape[0] <= most and shape[0] ** 2 * columns <= SMALL_PRODUCTS
+
+
 def one_thread_for_few_rows(
     most: int,
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
@@ -363,13 +373,7 @@ def one_thread_for_few_rows(
     def decorate(fit: Callable[..., Result]) -> Callable[..., Result]:
         @functools.wraps(fit)
         def fitted(self: Any, X: Any, *others: Any, **more: Any) -> Result:
-            shape = tuple(getattr(X, "shape", ()))
-            shape = shape or (len(X) if isinstance(X, list | tuple) else None,)
-            small = False
-            if all(isinstance(size, int) for size in shape):  # others are known to Dask only
-                columns = shape[1] if len(shape) == 2 else 1
-                small = shape[0] <= most and shape[0] ** 2 * columns <= SMALL_PRODUCTS
-            with small_problems(small):
+            with small_problems(has_few_rows(X, most)):
                 return fit(self, X, *others, **more)
 
         return fitted

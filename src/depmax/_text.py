@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 #: Control characters (escape codes, tabs, line ends), lone surrogates, line and paragraph ends.
@@ -101,15 +101,15 @@ def times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def listed(names: Iterable[object], most: int = 5) -> str:
     """The first names, and how many more there are.
 
-    >>> listed(["a", "b"], 3), listed(["a", "b", "c", "d"], 2)
+    >>> listed(["a", "b"], 3), listed("abcd", 2)
     ('a, b', 'a, b and 2 more')
     """
-    more = len(names) - most
-    text = ", ".join(str(name) for name in names[:most])
-    return f"{text} and {more} more" if more > 0 else text
+    shown = [str(name) for name in names]
+    more = len(shown) - most
+    return ", ".join(shown[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def share(part: float, whole: float) -> str:

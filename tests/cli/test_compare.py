@@ -7,9 +7,11 @@ import html
 import json
 import re
 import shlex
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +246,11 @@ def test_an_address_that_is_none_is_refused_at_once(fails: Any, address: str) ->
     assert "--scheduler" in line
     assert address in line
     assert time.perf_counter() - began < 10
+
+
+def test_a_host_that_does_not_answer_is_named(fails: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="needs Dask")
+    monkeypatch.setattr(import_module("depmax.evaluation.comparison.cluster"), "ANSWER", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        assert address in fails(2, "compare", "bundled:wine", "--scheduler", address)

@@ -16,10 +16,10 @@ import pytest
 import depmax
 import depmax.evaluation
 from depmax import Comparison
-from depmax.evaluation.comparison.catalogue import catalogue
+from depmax.evaluation.comparison.catalogue import compared_methods
 
-METHODS = [method.name for method in catalogue()]
-SELECTORS = [method.name for method in catalogue() if method.selects]
+METHODS = [method.name for method in compared_methods()]
+SELECTORS = [method.name for method in compared_methods() if method.selects]
 #: Methods that begin at random, from another state in a comparison than in a fit.
 RANDOM = ("FastICA", "NCA", "ICAFX")
 NUMBERS_ONLY = ("correlation filter",)

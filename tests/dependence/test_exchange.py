@@ -277,6 +277,6 @@ def test_orders_of_a_column_with_the_laplace_kernel(
         ),
         (column.permuted(target), lambda: draws[1].permutation(24)),
     ):
-        for chunk in islice(found, 2):
+        for chunk, _ in islice(found, 2):
             expected = [hsic(x, Y[draw()], **kernels) for _ in chunk]
             np.testing.assert_allclose(chunk, expected, rtol=0, atol=1e-15)

@@ -47,6 +47,7 @@ PAGES = {
     "docs/guide/semi_supervised.md": set(),
     "docs/guide/spectra.md": {"chemotools", "matplotlib"},
     "docs/guide/surveys.md": {"pandas", *COMMAND_LINE},
+    "docs/guide/survival.md": {"pandas"},
     "docs/guide/testing.md": set(),
     "docs/guide/threads.md": set(),
     "docs/guide/visits.md": {"pandas"},

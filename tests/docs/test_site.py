@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 import depmax
 from depmax import dependence, extraction, maps, selection
+from depmax.evaluation.comparison.catalogue import catalogue
 from tests.contracts.discovery import classes, functions
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +104,8 @@ def test_the_method_map_has_every_estimator() -> None:
     mapped = re.findall(r"^\| `(\w+)` \|", (DOCS / "methods.md").read_text("utf-8"), re.M)
     assert len(mapped) == len(set(mapped))
     assert set(_estimators()) <= set(mapped)
+    own = {method.name.replace("-", "") for method in catalogue().values()}
+    assert own & set(depmax.__all__) <= set(mapped)
     neural = {"NeuroHBFE", "NeuroHSCA", "NeuroStructure", "Autoencoder"}
     assert set(mapped) <= set(_estimators()) | neural
 

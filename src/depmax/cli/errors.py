@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from depmax._text import printable
+from depmax._text import listed, printable
 
 
 class ExitCode(IntEnum):
@@ -71,21 +71,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> str:
     near = [folded[item] for item in get_close_matches(name.casefold(), folded, n=limit)]
     if near:
         return f" Did you mean {' or '.join(near)}?"
-    return f" Known: {shortened(known, 12)}." if known else ""
-
-
-def shortened(names: Iterable[str], limit: int = 5) -> str:
-    """The first names, and how many more there are.
-
-    Examples
-    --------
-    >>> shortened("abcdefg", 3)
-    'a, b, c and 4 more'
-    """
-    names = list(names)
-    rest = len(names) - limit
-    shown = ", ".join(names[:limit])
-    return shown if rest <= 0 else f"{shown} and {rest} more"
+    return f" Known: {listed(known, 12)}." if known else ""
 
 
 P = ParamSpec("P")
@@ -127,16 +113,14 @@ def _explained(error: Exception) -> tuple[str, ExitCode]:
     text = _one_line(error)
     if isinstance(error, UserError):
         return text, error.code
-    if isinstance(error, ModelFileError):
-        return text, ExitCode.MODEL
     if isinstance(error, MemoryError):
         return f"Not enough memory. {text}".strip(), ExitCode.DATA
-    if isinstance(error, OSError):
-        return text, DataError.code
-    if isinstance(error, ImportError):
-        return text, ExitCode.USAGE
-    if isinstance(error, ValueError | TypeError):  # what the library refuses, by name and remedy
-        return text, ExitCode.DATA
+    codes: dict[type[Exception], ExitCode] = {ModelFileError: ExitCode.MODEL}
+    codes |= {ImportError: ExitCode.USAGE, OSError: ExitCode.DATA}
+    codes |= {ValueError: ExitCode.DATA, TypeError: ExitCode.DATA}  # refused by name and remedy
+    for kind, code in codes.items():
+        if isinstance(error, kind):
+            return text, code
     return (
         f"Unexpected {type(error).__name__}: {text} (This is a bug in depmax; {DEBUG}=1 shows the "
         "traceback.)",

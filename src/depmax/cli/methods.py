@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from inspect import getdoc, isclass, signature
+from inspect import signature
 from typing import Any, Literal, cast
 
 from sklearn.base import clone
@@ -13,12 +13,10 @@ from sklearn.pipeline import Pipeline
 from depmax.cli.errors import UserError, nearest
 from depmax.cli.options import Fitting
 from depmax.cli.table import Table
-from depmax.evaluation import Prepare, ScreenFirst
+from depmax.evaluation import Method, Prepare, ScreenFirst, Sized
 from depmax.evaluation.comparison.catalogue import BLOCK_ROWS, catalogue, plain_name
-from depmax.evaluation.comparison.methods import Sized
 
 Role = Literal["selector", "extractor"]
-_SIZES: dict[Role, str] = {"selector": "n_features_to_select", "extractor": "n_components"}
 
 
 @dataclass(frozen=True)
@@ -26,65 +24,37 @@ class Known:
     """A method that ``--method`` takes."""
 
     name: str
-    role: Role
     estimator: Any  # unfitted, with the settings that --set starts from
     size: str | None  # parameter that -n sets; None where there is no choice
-    description: str
     takes_shares: bool  # whether -n may be a share or "auto"
+    method: Method
 
     @property
-    def takes_categories(self) -> bool:
-        """Whether it takes categories directly; other methods receive indicators."""
-        return self.role == "selector"
+    def role(self) -> Role:
+        """What it does with columns."""
+        return "selector" if self.method.selects else "extractor"
 
 
 def methods(role: Role | None = None) -> dict[str, Known]:
-    """Every method by its plain name: the estimators of depmax, then those of the leaderboard.
-
-    A name that both have is the estimator's own, with its own defaults.
-    """
-    found = _estimators()
-    for method in catalogue():
-        made = cast(Sized, method.make)
-        known = Known(
-            method.name,
-            "selector" if method.selects else "extractor",
-            made.make(),
-            made.parameter,
-            method.description,
-            takes_shares=method.selects,
-        )
-        found.setdefault(plain_name(method.name), known)
-    return {name: known for name, known in sorted(found.items()) if role in (None, known.role)}
+    """Every method of the catalogue by its plain name; a part of depmax has its own defaults."""
+    known = {name: _known(method) for name, method in sorted(catalogue().items())}
+    return {name: method for name, method in known.items() if role in (None, method.role)}
 
 
-def _estimators() -> dict[str, Known]:
-    import depmax
-    from depmax import maps
-
-    found = {}
-    for package, names in ((depmax, depmax.__all__), (maps, maps.__all__)):
-        for name in names:
-            kind = getattr(package, name)
-            role = role_of(kind) if isclass(kind) else None
-            if role is not None and not name.startswith("_"):
-                line = (getdoc(kind) or "").splitlines()[0]
-                found[plain_name(name)] = Known(
-                    kind.__name__, role, kind(), _SIZES[role], line, takes_shares=True
-                )
-    found.pop("featuremap", None)
-    return found
-
-
-def role_of(kind: type) -> Role | None:
-    """Whether a class selects columns, extracts new ones, or neither."""
-    if not hasattr(kind, "fit") or not hasattr(kind, "transform"):
-        return None
-    try:
-        parameters = kind().get_params()
-    except TypeError:
-        return None
-    return next((role for role, size in _SIZES.items() if size in parameters), None)
+def _known(method: Method) -> Known:
+    made = cast(Sized, method.make)
+    kind = getattr(made.estimator, "func", made.estimator)  # a class, or a partial of one
+    kind = kind if isinstance(kind, type) else type(kind)
+    own = kind.__module__.startswith("depmax.") and plain_name(kind.__name__) == plain_name(
+        method.name
+    )
+    return Known(
+        kind.__name__ if own else method.name,
+        kind() if own else made.make(),
+        made.parameter,
+        own or method.selects,
+        method,
+    )
 
 
 def find_method(name: str, role: Role | None = None) -> Known:
@@ -218,7 +188,7 @@ def fit_model(
     searches on standardised columns and keeps them as they are but for their gaps: its columns come
     out in their own units.
     """
-    encode = not method.takes_categories and "category" in table.types.values()
+    encode = not method.method.takes_categories and "category" in table.types.values()
     prepare = Prepare(impute, scale=scale, encode=encode)
     X = prepare.fit_transform(table.X)
     steps: list[tuple[str, Any]] = [("prepare", prepare)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, signature
@@ -21,6 +21,10 @@ from depmax.cli.reading.source import ReadOptions
 
 if TYPE_CHECKING:
     from depmax.cli.table import Request
+
+
+#: Where fields keep their options.
+_OPTION = "option"
 
 
 class Impute(StrEnum):
@@ -37,6 +41,11 @@ class TaskName(StrEnum):
     auto = "auto"
     classification = "classification"
     regression = "regression"
+
+
+def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:
+    """An option with its help, as a field of a dataclass or as a parameter of a command."""
+    return field(default=default, metadata={_OPTION: typer.Option(*flags, help=text, **more)})
 
 
 def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
@@ -158,62 +167,34 @@ DatasetName = Annotated[
 class Reading:
     """How the file is written, as far as that is not detected."""
 
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator",
-            metavar="CHAR",
-            help="Field separator of a text file: a character, tab or whitespace. Detected by "
-            "default, as are the next three.",
-        ),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option("--decimal", metavar="CHAR", help="Decimal mark of a text file: . or ,"),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding", metavar="NAME", help="Text encoding, such as utf-8, cp1252 or utf-16."
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first line of a text file holds the column names.",
-            show_default=False,
-        ),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="Text that stands for a missing value in text files, besides an empty cell; may "
-            "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
-            "numbers also -, --, . and none.",
-        ),
-    ] = None
-    sheet: Annotated[
-        str | None,
-        typer.Option(
-            "--sheet",
-            metavar="NAME",
-            help="Sheet of an Excel file, by name or number; 1, the first, is the default.",
-        ),
-    ] = None
-    max_memory: Annotated[
-        str | None,
-        typer.Option(
-            "--max-memory",
-            metavar="SIZE",
-            help="Memory that a table, a model or the values of all pairs of rows may take, such "
-            "as 16GB, or none: what would take more is refused before it is read or computed. By "
-            f"default 4GB, or what {VARIABLE} says.",
-            callback=_limit_memory,
-        ),
-    ] = None
+    separator: str | None = option(
+        "Field separator of a text file: a character, tab or whitespace. Detected by default, as "
+        "are the next three.",
+        metavar="CHAR",
+    )
+    decimal: str | None = option("Decimal mark of a text file: . or ,", metavar="CHAR")
+    encoding: str | None = option("Text encoding, such as utf-8, cp1252 or utf-16.", metavar="NAME")
+    header: bool | None = option(
+        "Whether the first line of a text file holds the column names.",
+        "--header/--no-header",
+        show_default=False,
+    )
+    missing: list[str] | None = option(
+        "Text that stands for a missing value in text files, besides an empty cell; may be "
+        "repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among numbers "
+        "also -, --, . and none.",
+        metavar="TEXT",
+    )
+    sheet: str | None = option(
+        "Sheet of an Excel file, by name or number; 1, the first, is the default.", metavar="NAME"
+    )
+    max_memory: str | None = option(
+        "Memory that a table, a model or the values of all pairs of rows may take, such "
+        "as 16GB, or none: what would take more is refused before it is read or computed. By "
+        f"default 4GB, or what {VARIABLE} says.",
+        metavar="SIZE",
+        callback=_limit_memory,
+    )
 
     def options(self) -> ReadOptions:
         """Options of reading, checked."""
@@ -250,36 +231,24 @@ class Reading:
 class Columns:
     """What the columns are."""
 
-    task: Annotated[
-        TaskName,
-        typer.Option(
-            "--task",
-            help="Whether the target holds classes or numbers; auto guesses, and says what.",
-        ),
-    ] = TaskName.auto
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            "--weight",
-            metavar="COLUMN",
-            help=(
-                "Column that says how many rows each row stands for; 0 ignores the row. It is not "
-                "used as a feature."
-            ),
-        ),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
-    ] = None
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="COLUMN",
-            help="Use a column although it looks like an identifier; may be repeated.",
-        ),
-    ] = None
+    task: TaskName = option(
+        "Whether the target holds classes or numbers; auto guesses, and says what.",
+        default=TaskName.auto,
+    )
+    weight: str | None = option(
+        "Column that says how many rows each row stands for; 0 ignores the row. It is not used as "
+        "a feature.",
+        metavar="COLUMN",
+    )
+    event: str | None = option(
+        "Column that says whether the event was seen (1) or the time in --target is censored (0): "
+        "the target is then survival times.",
+        metavar="COLUMN",
+    )
+    drop: list[str] | None = option("Ignore a column; may be repeated.", metavar="COLUMN")
+    keep: list[str] | None = option(
+        "Use a column although it looks like an identifier; may be repeated.", metavar="COLUMN"
+    )
     impute: Fill = None
 
     @property
@@ -298,6 +267,7 @@ class Columns:
             self.fill,
             self.task.value,
             weight=self.weight,
+            event=self.event,
             **more,
         )
 
@@ -306,26 +276,15 @@ class Columns:
 class GroupedColumns(Columns):
     """And which rows belong together."""
 
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="COLUMN",
-            help=(
-                "Column that says which rows belong together, such as the patient: p-values and "
-                "splits then treat whole groups, not rows, as independent. It is not used as a "
-                "feature."
-            ),
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore",
-            metavar="CODE",
-            help="Silence a caution, such as DM001; may be repeated. depmax cautions lists all.",
-        ),
-    ] = None
+    groups: str | None = option(
+        "Column that says which rows belong together, such as the patient: p-values and splits "
+        "then treat whole groups, not rows, as independent. It is not used as a feature.",
+        metavar="COLUMN",
+    )
+    ignore: list[str] | None = option(
+        "Silence a caution, such as DM001; may be repeated. depmax cautions lists all.",
+        metavar="CODE",
+    )
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -346,30 +305,19 @@ class GroupedColumns(Columns):
 class Fitting:
     """How a method is fitted."""
 
-    screen: Annotated[
-        int | None,
-        typer.Option(
-            "--screen",
-            min=1,
-            metavar="N",
-            help=(
-                "Let a selector search only the N columns that each depend most on the target: for "
-                "tables with thousands of columns."
-            ),
-        ),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another parameter of the method, such as kernel=laplace or kernel__bandwidth=2; "
-            "may be repeated.",
-        ),
-    ] = None
-    scale: Annotated[
-        bool, typer.Option("--scale/--no-scale", help="Standardise numeric columns first.")
-    ] = True
+    screen: int | None = option(
+        "Let a selector search only the N columns that each depend most on the target: for tables "
+        "with thousands of columns.",
+        min=1,
+        metavar="N",
+    )
+    settings: list[str] | None = option(
+        "Another parameter of the method, such as kernel=laplace or kernel__bandwidth=2; may be "
+        "repeated.",
+        "--set",
+        metavar="NAME=VALUE",
+    )
+    scale: bool = option("Standardise numeric columns first.", "--scale/--no-scale", default=True)
     seed: Seed = 0
     n_jobs: Jobs = None
 
@@ -384,7 +332,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             groups[name] = dict(_options(hints[name]))
             parameters += groups[name].values()
         else:
-            parameters.append(parameter.replace(annotation=hints[name]))
+            parameters.append(_parameter(name, hints[name], parameter))
 
     @wraps(function)
     def run(**given: Any) -> None:
@@ -404,11 +352,15 @@ def _options(kind: Any) -> Iterator[tuple[str, Parameter]]:
     hints = get_type_hints(kind, include_extras=True)
     for one in fields(kind):
         if one.init:
-            name, default = one.name, one.default
-            yield (
-                name,
-                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name]),
-            )
+            yield one.name, _parameter(one.name, hints[one.name], one)
+
+
+def _parameter(name: str, hint: Any, given: Any) -> Parameter:
+    """A field of a dataclass, or a parameter that has one as its default, as typer takes it."""
+    one = given.default if isinstance(given.default, Field) else given
+    if _OPTION in getattr(one, "metadata", ()):
+        hint = Annotated[hint, one.metadata[_OPTION]]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hint)
 
 
 def typed(*given: Any) -> list[str]:

@@ -206,8 +206,6 @@ def _time_left(elapsed: float, done: int, total: int | None) -> str:
 
 #: Headings of a terminal, where they differ from the names that programs read.
 HEADINGS = {
-    "dimension": "features",
-    "fit_seconds": "seconds",
     "pvalue": "p",
     "pvalue_adjusted": "p (adjusted)",
     "balanced_accuracy": "balanced accuracy",
@@ -230,7 +228,7 @@ def aligned(name: str, values: Sequence[Any]) -> list[str]:
 
     Examples
     --------
-    >>> aligned("score", [0.68712, 0.05, -1e-9]), aligned("dimension", [5.0, 12.0])
+    >>> aligned("score", [0.68712, 0.05, -1e-9]), aligned("features", [5.0, 12.0])
     (['0.687', '0.050', '0.000'], ['5', '12'])
     >>> aligned("pvalue_adjusted", [0.00001, 0.234, 1.0])
     ['<0.001', '0.234', '1.000']

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from sklearn.pipeline import Pipeline
 
-from depmax._text import counted
-from depmax.cli.errors import DataError, ModelError, nearest, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError, ModelError, nearest
 from depmax.cli.options import Columns, TaskName
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
@@ -94,7 +94,7 @@ def conform(
     if missing:
         name, count = next(iter(missing.items()))
         raise DataError(
-            f"{where} has missing values in {shortened([repr(n) for n in missing])} ({count} in "
+            f"{where} has missing values in {listed([repr(n) for n in missing])} ({count} in "
             f"{name!r}): fit the model with --impute, which also fills them in new rows."
         )
     return rows
@@ -144,19 +144,16 @@ def batch_rows(n_columns: int) -> int:
     return max(256, BATCH_CELLS // max(1, n_columns))
 
 
+_WORDS = {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}
+_WORDS["category"] = "categories"
+
+
 def _other_type(where: str, name: str, found: str, expected: ColumnType) -> ModelError:
     return ModelError(
-        f"Column {name!r} of {where} holds {found}, but held {_plural(expected)} when the "
+        f"Column {name!r} of {where} holds {found}, but held {_WORDS[expected]} when the "
         "model was fitted."
     )
 
 
 def _in_words(dtype: pl.DataType) -> str:
-    kind = kind_of(dtype)
-    return {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}.get(
-        kind, f"{dtype} values"
-    )
-
-
-def _plural(kind: ColumnType) -> str:
-    return {"number": "numbers", "category": "categories", "boolean": "true or false"}[kind]
+    return _WORDS.get(kind_of(dtype), f"{dtype} values")

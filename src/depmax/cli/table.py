@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._text import counted
-from depmax.cli.errors import DataError, UserError, nearest, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError, UserError, nearest
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
 from depmax.data.columns import counts_rows
+from depmax.data.survival import EVENT, TIME, checked_times, require_events
 from depmax.data.weights import read_weights
 
 ColumnType = Literal["number", "category", "boolean"]
@@ -35,6 +36,7 @@ class Request:
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
     weight: str | None = None  # column that says how many rows each stands for
+    event: str | None = None  # column that says whether the target, a time, is not censored
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
@@ -51,7 +53,7 @@ class Request:
     @property
     def beside(self) -> list[tuple[str, str]]:
         """Columns that describe the rows and are not features, each with its option."""
-        named = (("--groups", self.groups), ("--weight", self.weight))
+        named = (("--groups", self.groups), ("--weight", self.weight), ("--event", self.event))
         return [(option, name) for option, name in named if name is not None]
 
 
@@ -76,14 +78,18 @@ class Table:
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
         size = f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}"
-        return f"{size}; target: {shortened(self.target_names, 4)} ({self.about_target})"
+        return f"{size}; target: {listed(self.target_names, 4)} ({self.about_target})"
 
     @property
     def about_target(self) -> str:
         """Type of the target in words."""
+        if self.target.times is not None:
+            events, last = int(self.target.times[:, 0].sum()), self.target.times[:, 1].max()
+            censored = 100 * (1 - events / self.target.n_samples)
+            return f"times to {last:.4g}, {counted(events, 'event')}, {censored:.0f}% censored"
         if self.target.kind == "classes":
             classes = self.target.classes
-            return f"{len(classes)} classes: {shortened(map(str, classes), 6)}"
+            return f"{len(classes)} classes: {listed(map(str, classes), 6)}"
         if self.target.kind == "numbers":
             values = np.asarray(self.target.values, dtype=float)
             return f"numbers from {values.min():.4g} to {values.max():.4g}"
@@ -130,7 +136,7 @@ def make_table(source: Source, request: Request) -> Table:
     if not targets:
         raise UserError(
             f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
-            f"are {shortened(schema, 12)}."
+            f"are {listed(schema, 12)}."
         )
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
@@ -155,6 +161,8 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has {counted(frame.height, 'row')} with a target: at least "
             f"{FEWEST_ROWS} are needed to detect any dependence."
         )
+    if request.event is not None:
+        y = _times_of_rows(frame, targets, request.event, request.task)
     groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
     X = _features(frame.drop([*targets, *beside.values()]), request.keep, notes)
@@ -227,7 +235,7 @@ def _split_target(
             y = y.with_columns(pl.all().cast(pl.Float64))
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"--task regression: {shortened(names)} holds values that are not numbers."
+                f"--task regression: {listed(names)} holds values that are not numbers."
             ) from None
     y = y.with_columns(pl.col(pl.Enum).cast(pl.Categorical))  # an order is not used
     return known, (y.to_series() if len(names) == 1 else y)
@@ -282,7 +290,7 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
 
 def _ignored(kind: str, names: Sequence[str]) -> str:
     """What was ignored: ``Ignored free-text column 'note'``."""
-    return f"Ignored {kind} column{'s' * (len(names) > 1)} {shortened(map(repr, names))}"
+    return f"Ignored {kind} column{'s' * (len(names) > 1)} {listed(map(repr, names))}"
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
@@ -327,10 +335,10 @@ def _report_missing(
     missing = missing_counts(X)
     if not missing:
         return
-    shown = shortened([f"{name} ({count} of {X.height})" for name, count in missing.items()])
+    shown = listed([f"{name} ({count} of {X.height})" for name, count in missing.items()])
     empty = [name for name, count in missing.items() if count == X.height]
     if empty:
-        raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
+        raise DataError(f"Columns without any value: {listed(empty)}. Drop them with --drop.")
     if impute is None and not uses_missing:
         raise DataError(
             f"Missing values in {counted(len(missing), 'column')}: {shown}. Fill them with "
@@ -341,7 +349,7 @@ def _report_missing(
 
 def _require_useful(target: Target, names: Sequence[str], task: Task) -> None:
     """Refuse targets that cannot be predicted: one value, free text, as many classes as rows."""
-    where = f"The target {shortened(map(repr, names))}"
+    where = f"The target {listed(map(repr, names))}"
     values = target.values
     if len(np.unique(values, axis=0)) == 1:
         raise DataError(f"{where} has the same value in all rows: there is nothing to predict.")
@@ -385,17 +393,38 @@ def ask(out: Output, source: Source, request: Request) -> Table:
 
 
 # --- what is known of the rows
-def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
-    """The group of every row as a number; the column is not a feature."""
-    column = frame.get_column(name)
-    missing = column.null_count()
-    if column.dtype.is_float():
-        missing += int(column.is_nan().sum() or 0)
+def _times_of_rows(frame: pl.DataFrame, targets: Sequence[str], name: str, task: Task) -> Any:
+    """The target as survival times, of which a column says whether they are censored."""
+    if len(targets) > 1 or task != "auto":
+        other = f"--task {task}" if task != "auto" else "several targets"
+        raise UserError(f"--event goes with one --target, the column of times, not with {other}.")
+    columns = [frame.get_column(each) for each in (name, targets[0])]
+    events, times = f"--event: column {name!r}", f"--target: column {targets[0]!r}"
+    for column, what in zip(columns, (events, times), strict=True):
+        if kind_of(column.dtype) not in ("number", "boolean"):
+            raise DataError(f"{what} holds {column.dtype}, not numbers.")
+    event, time = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns)
+    try:
+        require_events(rows := checked_times(event, time, events, times))
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return pl.DataFrame(rows, schema=[EVENT, TIME])
+
+
+def _complete(frame: pl.DataFrame, name: str, option: str, remedy: str) -> pl.Series:
+    """A column that says something of every row."""
+    missing = missing_counts(frame.select(name)).get(name)
     if missing:
         raise DataError(
-            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
-            "these rows, or give each its own group."
+            f"{option}: column {name!r} has no value in {missing} of {frame.height} rows. Drop "
+            f"these rows, or {remedy}."
         )
+    return frame.get_column(name)
+
+
+def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """The group of every row as a number; the column is not a feature."""
+    column = _complete(frame, name, "--groups", "give each its own group")
     codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
     n_groups = int(codes.max()) + 1
     groups = counted(n_groups, "group")
@@ -405,16 +434,10 @@ def _groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
 
 def _weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
     """How many rows each row stands for; the column is not a feature."""
-    column = frame.get_column(name)
-    if not column.dtype.is_numeric():
-        raise DataError(f"--weight: column {name!r} holds {column.dtype}, not numbers.")
-    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    missing = int(np.isnan(values).sum())
-    if missing:
-        raise DataError(
-            f"--weight: column {name!r} has no value in {missing} of {len(values)} rows. Drop "
-            "these rows, or give them a weight of 0."
-        )
+    if not frame.schema[name].is_numeric():
+        raise DataError(f"--weight: column {name!r} holds {frame.schema[name]}, not numbers.")
+    column = _complete(frame, name, "--weight", "give them a weight of 0")
+    values = column.cast(pl.Float64).to_numpy()
     try:
         weights = read_weights(values, len(values))
     except ValueError as error:

@@ -76,49 +76,46 @@ class Tsv(Csv):
     separator = "\t"
 
 
-class Parquet(Writer):
+class Columnar(Writer):
+    """A batch of rows in a row group of Parquet, or in a record batch of Arrow."""
+
+    _writer: Any = None
+    _schema: Any = None
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append a batch; categories are text, since every batch would have its own levels."""
+        table = rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_arrow()
+        if self._writer is None:
+            self._schema = table.schema
+            self._writer = self._opened(table.schema)
+        self._writer.write_table(table.cast(self._schema))
+
+    @abstractmethod
+    def _opened(self, schema: Any) -> Any:
+        """Arrow's writer of the format."""
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+class Parquet(Columnar):
     """One row group per batch."""
 
-    _writer: Any = None
+    def _opened(self, schema: Any) -> Any:
+        from pyarrow import parquet
 
-    def add(self, rows: pl.DataFrame) -> None:
-        """Append a row group."""
-        table = plain(rows).to_arrow()
-        if self._writer is None:
-            from pyarrow import parquet
-
-            self._writer = parquet.ParquetWriter(self.path, table.schema)
-        self._writer.write_table(table.cast(self._writer.schema))
-
-    def close(self) -> None:
-        """Write the footer."""
-        if self._writer is not None:
-            self._writer.close()
+        return parquet.ParquetWriter(self.path, schema)
 
 
-def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Categories as text, since every batch would have its own levels."""
-    return rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-class Arrow(Writer):
+class Arrow(Columnar):
     """One record batch per batch."""
 
-    _writer: Any = None
+    def _opened(self, schema: Any) -> Any:
+        import pyarrow as pa
 
-    def add(self, rows: pl.DataFrame) -> None:
-        """Append a record batch."""
-        table = plain(rows).to_arrow()
-        if self._writer is None:
-            import pyarrow as pa
-
-            self._writer = pa.ipc.new_file(str(self.path), table.schema)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        """Write the footer."""
-        if self._writer is not None:
-            self._writer.close()
+        return pa.ipc.new_file(str(self.path), schema)
 
 
 #: Writer of every extension.

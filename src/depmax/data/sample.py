@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property, chunk_rows, map_instead, require_pairs, slices
 from depmax._warnings import warn_caller
 from depmax.data.chunks import Scan
@@ -36,6 +37,7 @@ from depmax.data.target import Target, read_target, require_classes
 from depmax.data.target_messages import refuse_unlabelled
 from depmax.kernels import (
     Capabilities,
+    Censored,
     ClassBalanced,
     Delta,
     Gaussian,
@@ -44,8 +46,7 @@ from depmax.kernels import (
     Precomputed,
     as_kernel,
 )
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel, is_precomputed
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -263,6 +264,7 @@ class Sample:
         return Reference(None if self.precomputed else self.kernel, self.rows)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Reference:
     """Rows that new rows are compared with."""
@@ -283,11 +285,6 @@ class Reference:
         if self.kernel is None:
             return in_double(rows[:, self.rows])
         return self.kernel(in_double(rows), in_double(self.rows))
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def sample_of_matrix(
@@ -486,16 +483,6 @@ def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
     )
 
 
-def abilities_of(kernel: KernelLike) -> Capabilities:
-    """What the kernel declares; ``fit`` is where a wrong one is refused."""
-    if is_precomputed(kernel):
-        return Capabilities()
-    try:
-        return as_kernel(kernel).capabilities
-    except (TypeError, ValueError):
-        return Capabilities()
-
-
 def table_of_stream(rows: StreamRows, recipe: Kernel) -> Table:
     """Streamed rows as a table, if a kernel can read them."""
     if not recipe.requires_vector_input:
@@ -590,7 +577,14 @@ def target_sample(
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
-    rows = target.labels if recipe.capabilities.labels else target.vectors
+    able = recipe.capabilities
+    if able.survival:
+        if target.kind != "censored":
+            raise ValueError(f"{recipe!r} compares survival times, but y holds {target.kind}.")
+        if target.times is not None:
+            return Sample(recipe, target.times, weight=weight).resolved(choose)
+        recipe = Linear()  # residuals of times are scores without times
+    rows = target.labels if able.labels else target.weighed(weight).vectors
     if not is_part:
         warn_of_outputs(target, recipe)
     return Sample(recipe, rows, weight=weight).resolved(choose)
@@ -612,6 +606,8 @@ def kernel_of_target(target: Target) -> Kernel:
     if target.kind == "classes":
         require_classes(target.classes)
         return ClassBalanced() if len(target.classes) == 2 else Delta(weights="balanced")
+    if target.kind == "censored":
+        return Censored()
     return Linear() if target.kind == "multilabel" else Gaussian()
 
 

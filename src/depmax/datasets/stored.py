@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import gzip
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -105,19 +105,29 @@ class Table:
 def read_table(path: Traversable) -> Table:
     """Read NAME.csv.gz, whose target is the last column or the trailing ``label_*`` columns."""
     with _open(path) as stream:
-        header = next(csv.reader(stream), [])
-    n_targets = _count_targets(header)
-    if len(header) <= n_targets:
-        raise ValueError(f"{path.name} needs a header that names a feature and then a target.")
-    n_features = len(header) - n_targets
-    y = np.column_stack([_typed(column) for column in _text(path, header[n_features:], n_features)])
-    if not len(y):
+        rows = csv.reader(stream)
+        header = next(rows, [])
+        n_targets = _count_targets(header)
+        if len(header) <= n_targets:
+            raise ValueError(f"{path.name} needs a header that names a feature and then a target.")
+        cells = []
+        for row in rows:
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path.name}, line {rows.line_num}: {len(row)} cells, "
+                    f"but the header names {len(header)}."
+                )
+            cells.append(row)
+    if not cells:
         raise ValueError(f"{path.name} has a header but no rows.")
+    columns = list(zip(*cells, strict=True))
+    features, targets = columns[:-n_targets], columns[-n_targets:]
+    y = np.column_stack([_typed(column) for column in targets])
     return Table(
-        X=_features(path, header[:n_features]),
+        X=_features([_float_or_text(column) for column in features]),
         y=y[:, 0] if n_targets == 1 else y,
-        feature_names=tuple(header[:n_features]),
-        target_name=header[-1] if n_targets == 1 else tuple(header[n_features:]),
+        feature_names=tuple(header[:-n_targets]),
+        target_name=header[-1] if n_targets == 1 else tuple(header[-n_targets:]),
     )
 
 
@@ -129,12 +139,8 @@ def _count_targets(header: list[str]) -> int:
     return max(labels, 1)
 
 
-def _features(path: Traversable, names: list[str]) -> np.ndarray:
+def _features(columns: Sequence[np.ndarray]) -> np.ndarray:
     """Floats where every cell is a number, else strings or objects (see ``Dataset.X``)."""
-    numbers = _numbers(path, len(names))
-    if numbers is not None:
-        return numbers
-    columns = [_float_or_text(column) for column in _text(path, names, 0)]
     if all(column.dtype == np.float64 for column in columns):
         return np.column_stack(columns)
     if len(columns) == 1:
@@ -142,55 +148,20 @@ def _features(path: Traversable, names: list[str]) -> np.ndarray:
     return np.column_stack([column.astype(object) for column in columns])
 
 
-def _numbers(path: Traversable, n_features: int) -> np.ndarray | None:
-    """All features by numpy's own parser, fast on large files; None if a cell is not a number."""
-    with _open(path) as stream:
-        try:
-            return np.loadtxt(
-                stream, delimiter=",", skiprows=1, usecols=range(n_features), comments=None, ndmin=2
-            )
-        except ValueError:
-            return None
-
-
-def _text(path: Traversable, names: list[str], first: int) -> list[list[str]]:
-    """The cells of len(names) columns from column ``first`` on, one list for each column."""
-    columns: list[list[str]] = [[] for _ in names]
-    with _open(path) as stream:
-        rows = csv.reader(stream)
-        width = len(next(rows))
-        for row in rows:
-            if len(row) != width:
-                raise ValueError(
-                    f"{path.name}, line {rows.line_num}: {len(row)} cells, "
-                    f"but the header names {width}."
-                )
-            for column, cell in zip(columns, row[first : first + len(names)], strict=True):
-                column.append(cell)
-    return columns
-
-
-def _float_or_text(cells: list[str]) -> np.ndarray:
+def _float_or_text(cells: Sequence[str]) -> np.ndarray:
     try:
         return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
-        return _objects(cell or None for cell in cells)
+        return np.array([cell or None for cell in cells], dtype=object)
 
 
-def _typed(cells: list[str]) -> np.ndarray:
+def _typed(cells: Sequence[str]) -> np.ndarray:
     """Integers if all cells are, else floats, else strings."""
     try:
         return np.array([int(cell) for cell in cells])
     except ValueError:
         values = _float_or_text(cells)
         return values if values.dtype == np.float64 else np.array(cells)
-
-
-def _objects(values: Iterable[Any]) -> np.ndarray:
-    items = list(values)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
 
 
 @contextmanager

@@ -7,11 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax._resources import has_few_rows, small_problems
 from depmax.data.sample import MINIMUM, Sample, require_samples
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import read_pair, refuse_to_choose
 from depmax.kernels import KernelLike
+
+#: Up to this many rows, threads of BLAS cost more than they win.
+FEW_ROWS = 1000
 
 
 def hsic(
@@ -82,16 +86,17 @@ def hsic(
             )
         choose = partial(refuse_to_choose, "hsic with given")
         return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
-    require_samples(x_sample.total, unbiased)
-    if block_size is not None and x_sample.is_streamed:
-        raise TypeError(
-            "block_size= draws random blocks of rows, which is not possible for a table that is "
-            "read a chunk at a time: omit it; with a map as the kernel, the cost is linear anyway."
-        )
-    if block_size is None:
-        return terms(x_sample, y_sample, unbiased=unbiased).hsic()
-    return _block_average(x_sample, y_sample, unbiased, block_size)
+    with small_problems(has_few_rows(X, FEW_ROWS)):
+        x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
+        require_samples(x_sample.total, unbiased)
+        if block_size is not None and x_sample.is_streamed:
+            raise TypeError(
+                "block_size= draws random blocks of rows, which is not possible for a table that "
+                "is read a chunk at a time: omit it; with a map as the kernel, the cost is linear."
+            )
+        if block_size is None:
+            return terms(x_sample, y_sample, unbiased=unbiased).hsic()
+        return _block_average(x_sample, y_sample, unbiased, block_size)
 
 
 def _block_average(x: Sample, y: Sample, unbiased: bool, block_size: int) -> float:

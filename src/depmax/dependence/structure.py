@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from depmax._files import held_by_models
 from depmax._parameters import Rule, is_number
 from depmax.kernels import KernelLike
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Dependence:
     """One of the dependences of a structure: how much it counts, and how it is measured.

@@ -23,6 +23,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from depmax._files import held_by_models
+
 
 def one_error(y: Any, scores: Any) -> float:
     """Share of the rows whose top-scoring label is not one of their own.
@@ -162,6 +164,7 @@ def _read(y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
     return y.astype(bool), scores
 
 
+@held_by_models
 @dataclass(frozen=True)
 class LabelCounts:
     """Posterior probabilities of labels given the number of neighbours that have them.
@@ -305,7 +308,10 @@ class MLkNN(ClassifierMixin, BaseEstimator):
         self._check_parameters(len(indicators))
         self.n_neighbors_ = min(int(self.n_neighbors), len(indicators) - 1)
         self.neighbors_ = NearestNeighbors(
-            n_neighbors=self.n_neighbors_, metric=self.metric, n_jobs=self.n_jobs
+            n_neighbors=self.n_neighbors_,
+            algorithm="brute",  # model files hold no tree
+            metric=self.metric,
+            n_jobs=self.n_jobs,
         ).fit(X)
         # without rows of their own, the training rows are not their own neighbours
         neighbours = self.neighbors_.kneighbors(return_distance=False)

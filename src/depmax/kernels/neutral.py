@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property
-from depmax.kernels._parts import Part, Parts
 from depmax.kernels.distances import differences
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, Part, Parts, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
 MOST_VALUES = 1000
@@ -34,6 +34,7 @@ SERIES_REACH, SERIES_TERMS = 1.5, 32
 PAIRS = 2**20
 
 
+@held_by_models
 @dataclass(frozen=True)
 class CellColumns:
     """Columns of a matrix that hold one value of a table together, and the values observed."""
@@ -101,6 +102,7 @@ class CellColumns:
         return float(-decay * np.log(self.shares @ embedded))
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Gaps:
     """The cells of a matrix that may be missing."""
@@ -153,6 +155,7 @@ class Gaps:
         return GappedRows(filled, absent, beyond, apart, first)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class GappedRows:
     """Rows with missing cells, ready to be compared."""

@@ -24,7 +24,7 @@ def find_danger(model: Any) -> str | None:
 
     Asked of the objects, not of the file: a file can name one value in two ways.
     """
-    for part in _parts(model):
+    for part in parts(model):
         name = type(part).__name__
         if hasattr(part, "check_format"):  # a sparse matrix, whose indices nobody looks at later
             try:
@@ -137,6 +137,7 @@ def _search_is_sound(search: Mapping[str, Any]) -> bool:
 
 #: What must hold of classes whose compiled code follows their attributes.
 _SOUND: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "KNeighborsRegressor": _search_is_sound,
     "NearestNeighbors": _search_is_sound,
     "OneHotEncoder": _encoder_is_sound,
     "SVC": _machine_is_sound,
@@ -144,7 +145,7 @@ _SOUND: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 }
 
 
-def _parts(model: Any) -> Iterator[Any]:
+def parts(model: Any) -> Iterator[Any]:
     """The model and everything that it holds."""
     waiting, seen = [model], set()
     while waiting:

@@ -2,15 +2,17 @@
 
 skops trusts every estimator of scikit-learn. Some of them open files that a parameter names
 (``CountVectorizer(input="filename")``), others index into memory without looking (trees). So here
-only what depmax exports is known, what such objects hold, and a list of other classes, whose
-attributes are compared with each other after loading (``soundness``); and so is the way in which
-each type is made: an object gets its attributes; nothing is called.
+only what depmax exports is known, what such objects declare that they hold, what ``compare`` can
+build, and a few steps around these; where compiled code trusts attributes they are compared with
+each other after loading (``soundness``). Known too is the way in which each type is made: an
+object gets its attributes; nothing is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -18,68 +20,27 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from depmax._extras import require
+from depmax._files import HELD
+from depmax.persistence.soundness import parts
 
-#: Packages whose exported estimators, kernels and graphs only compute with what they hold.
-_EXPORTING = (
-    "depmax",
-    "depmax.extraction",
-    "depmax.kernels",
-    "depmax.maps",
-    "depmax.neural",
-    "depmax.selection",
-)
-#: What else fitted models hold and compare can build, by the module that defines it.
-_LISTED = {
-    "depmax.algebra.row_sums": ("RowSums",),
-    "depmax.algebra.space": ("FeatureProjection", "SampleProjection"),
-    "depmax.data.sample": ("Reference",),
-    "depmax.dependence._given.confounders": (
-        "Additive",
-        "Joint",
-        "MeanOfKernels",
-        "Scaling",
+#: Packages whose classes only compute with what they hold; the latter export parts.
+_COMPUTING = ("algebra", "data", "dependence")
+_EXPORTING = ("evaluation", "extraction", "kernels", "maps", "neural", "selection")
+#: Steps that may stand around a method, and what fitted methods of scikit-learn hold.
+_AROUND = {
+    "compose": ("ColumnTransformer", "make_column_selector"),
+    "feature_selection": ("VarianceThreshold",),
+    "impute": ("SimpleImputer",),
+    "linear_model": ("LinearRegression",),
+    "neighbors": ("NearestNeighbors",),
+    "pipeline": ("FeatureUnion",),
+    "preprocessing": (
+        *("LabelBinarizer", "MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder"),
+        *("PowerTransformer", "QuantileTransformer", "RobustScaler"),
     ),
-    "depmax.dependence._given.regression": ("RidgeCurve",),
-    "depmax.dependence.structure": ("Dependence",),
-    "depmax.evaluation.comparison.methods": ("ScreenFirst",),
-    "depmax.evaluation.comparison.preparing": ("NumericTarget",),
-    "depmax.extraction._fitting.prediction": ("Readout",),
-    "depmax.extraction._fitting.sums": ("Batches",),
-    "depmax.kernels.neutral": ("CellColumns", "GappedRows", "Gaps"),
-    # what stands around a method of depmax, and the methods that it is compared with
-    "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),
-    "sklearn.compose._target": ("TransformedTargetRegressor",),
-    "sklearn.cross_decomposition._pls": ("CCA", "PLSCanonical", "PLSRegression", "PLSSVD"),
-    "sklearn.decomposition._fastica": ("FastICA",),
-    "sklearn.decomposition._pca": ("PCA",),
-    "sklearn.decomposition._truncated_svd": ("TruncatedSVD",),
-    "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis",),
-    "sklearn.feature_selection._variance_threshold": ("VarianceThreshold",),
-    "sklearn.impute._base": ("SimpleImputer",),
-    "sklearn.linear_model._base": ("LinearRegression",),
-    "sklearn.linear_model._logistic": ("LogisticRegression", "LogisticRegressionCV"),
-    "sklearn.linear_model._ridge": ("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
-    "sklearn.manifold._locally_linear": ("LocallyLinearEmbedding",),
-    "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis",),
-    "sklearn.neighbors._unsupervised": ("NearestNeighbors",),
-    "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
-    "sklearn.preprocessing._data": (
-        "KernelCenterer",
-        "MaxAbsScaler",
-        "MinMaxScaler",
-        "Normalizer",
-        "PowerTransformer",
-        "QuantileTransformer",
-        "RobustScaler",
-        "StandardScaler",
-    ),
-    "sklearn.preprocessing._encoders": ("OneHotEncoder", "OrdinalEncoder"),
-    "sklearn.preprocessing._function_transformer": ("FunctionTransformer",),
-    "sklearn.preprocessing._label": ("LabelBinarizer", "LabelEncoder"),
-    # compare ends in one of them for small tables
-    "sklearn.svm._classes": ("SVC", "SVR"),
 }
-_LISTED_TYPES = frozenset(f"{module}.{name}" for module, names in _LISTED.items() for name in names)
+#: What compare can build, but whose compiled code follows what a file says where nobody looks.
+_UNCHECKED = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 
 
 def is_known(name: str) -> bool:
@@ -90,29 +51,51 @@ def is_known(name: str) -> bool:
     >>> is_known("depmax.selection.bahsic.BAHSIC"), is_known("depmax.cli.app.App")
     (True, False)
     """
-    if name in _LISTED_TYPES:
-        return True
     module, _, attribute = name.rpartition(".")
-    if not module.startswith("depmax."):
+    place = module.split(".")
+    if place[0] != "depmax":
+        return name in _foreign()
+    if len(place) < 3 or place[1] not in (*_COMPUTING, *_EXPORTING):
         return False
-    if module.startswith("depmax.neural."):
+    if place[1] == "neural":
         require("This model", "torch")
-    return any(
-        module.startswith(f"{package}.")
-        and attribute in import_module(package).__all__
-        and _is_part(getattr(import_module(package), attribute), module)
-        for package in _EXPORTING
-        if module.startswith("depmax.neural.") or package != "depmax.neural"
-    )
+    try:
+        kind = getattr(import_module(module), attribute, None)
+    except ImportError:
+        return False
+    if not isinstance(kind, type) or kind.__module__ != module:
+        return False
+    return kind in HELD or (_is_exported(kind, place[1]) and _is_part(kind, place[1]))
 
 
-def _is_part(exported: Any, module: str) -> bool:
-    """Whether it is a class of this module that only computes with what it holds."""
-    return (
-        isinstance(exported, type)
-        and exported.__module__ == module
-        and (issubclass(exported, BaseEstimator) or is_dataclass(exported))
+def _is_exported(kind: type, package: str) -> bool:
+    exporting = [import_module("depmax")]
+    exporting += [import_module(f"depmax.{package}")] * (package in _EXPORTING)
+    return any(kind.__name__ in module.__all__ for module in exporting)
+
+
+def _is_part(kind: type, package: str) -> bool:
+    """Whether it only computes with what it holds: an estimator, a kernel, a graph, a setting."""
+    return issubclass(kind, BaseEstimator) or (is_dataclass(kind) and package != "evaluation")
+
+
+@cache
+def _foreign() -> frozenset[str]:
+    """Types of other libraries: what compare can build, and the steps around it."""
+    from depmax.evaluation.comparison.catalogue import catalogue
+    from depmax.evaluation.comparison.judges import every_judge
+
+    built = [*(method.make(1) for method in catalogue().values()), *every_judge()]
+    around = (
+        getattr(import_module(f"sklearn.{module}"), name)
+        for module, names in _AROUND.items()
+        for name in names
     )
+    kinds = {*around, *map(type, parts(built))}
+    names = {
+        f"{kind.__module__}.{kind.__name__}" for kind in kinds if kind.__name__ not in _UNCHECKED
+    }
+    return frozenset(name for name in names if name.startswith("sklearn."))
 
 
 _NUMPY_VALUES = frozenset(

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.evaluation.comparison.catalogue import catalogue, default_methods
+from depmax.evaluation.comparison.catalogue import compared_methods, default_methods
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.trials import seeded
 
-CATALOGUE = {method.name: method for method in catalogue()}
+CATALOGUE = {method.name: method for method in compared_methods()}
 NESTED = [name for name, method in CATALOGUE.items() if method.nested is not None]
 
 
@@ -50,7 +50,7 @@ def test_every_method_fits(name, data):
     assert method.description.endswith(".")
 
 
-@pytest.mark.parametrize("method", catalogue(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", compared_methods(), ids=lambda method: method.name)
 def test_every_method_can_be_pickled(method):
     again = pickle.loads(pickle.dumps(method))
     assert repr(again.make(2)) == repr(method.make(2))

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax import compare
 from depmax.evaluation import Comparison
-from depmax.evaluation.comparison.catalogue import catalogue, default_methods
+from depmax.evaluation.comparison.catalogue import compared_methods, default_methods
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.trials import fitted, make_estimator, quiet_warnings, response
 
@@ -89,9 +89,9 @@ def test_for_every_judge_with_weights(judge: str, target: str) -> None:
     assert_delivered(found)
 
 
-@pytest.mark.parametrize("name", [method.name for method in catalogue()])
+@pytest.mark.parametrize("name", [method.name for method in compared_methods()])
 def test_for_every_method(name: str) -> None:
-    method = next(each for each in catalogue() if each.name == name)
+    method = next(each for each in compared_methods() if each.name == name)
     problem = Problem("classes", N, 6, 2)
     target = "classes" if method.suits(problem) else "numbers"
     sizes = [1, 2] if method.largest(problem) > 1 else [1]

@@ -10,7 +10,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from depmax.cli import options as o
-from depmax.cli.commands.cautions import cautions
 from depmax.cli.commands.compare import compare
 from depmax.cli.commands.models import fit, transform
 from depmax.cli.commands.profile import profile
@@ -118,7 +117,7 @@ def methods(out: Output) -> None:
         {
             "method": method.name,
             "role": method.role,
-            "what it does": method.description,
+            "what it does": method.method.description,
             "parameters": ", ".join(method.estimator.get_params(deep=False)),
         }
         for method in known().values()
@@ -131,10 +130,7 @@ def methods(out: Output) -> None:
 def datasets(
     name: o.DatasetName = None,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the set to a file."),
-    ] = None,
+    output: str | None = o.option("Write the set to a file.", "--output", "-o", metavar="FILE"),
     out: Output,
 ) -> None:
     """List the data sets of depmax, describe one, or write it to a file.
@@ -192,6 +188,29 @@ def datasets(
             writer.add(chosen.to_frame("polars"))
         out.command("output", str(place), "Written:")
         out.say(f"{chosen.title}. {chosen.licence}.")
+    out.finish()
+
+
+@o.command
+def cautions(out: Output) -> None:
+    """List the cautions that compare, screen and select may say, by code, with what to do.
+
+    [bold]Examples[/]
+
+      depmax cautions
+
+      depmax compare sorted.csv -t outcome --ignore DM002
+    """
+    from depmax.evaluation import CAUTIONS
+
+    if not out.on_terminal:
+        shown = ("code", "title", "about")
+        rows = [{name: getattr(one, name) for name in shown} for one in CAUTIONS.values()]
+        out.table("cautions", rows)
+    for one in CAUTIONS.values() if out.on_terminal else ():
+        out.result(one.code, one.title, f"{one.code} {one.title}", style="bold")
+        out.result(one.code, one.title, one.about)
+        out.line()
     out.finish()
 
 

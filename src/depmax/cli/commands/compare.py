@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -42,69 +42,46 @@ class Compared(o.GroupedColumns):
 class Judging:
     """What is compared, and how it is judged."""
 
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help=(
-                "Compare this method, such as BAHSIC or PCA; may be repeated. By default, all "
-                "that suit the target and the size of the data."
-            ),
-        ),
-    ] = None
-    dimensions: Annotated[
-        str | None,
-        typer.Option(metavar="N,N,…", help="Numbers of features to try, such as 1,2,5,10."),
-    ] = None
-    folds: Annotated[
-        int | None,
-        typer.Option(min=2, metavar="N", help="Number of outer folds; five by default."),
-    ] = None
-    scoring: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A scikit-learn scorer, such as roc_auc or r2."),
-    ] = None
-    judge: Annotated[
-        JudgeOption,
-        typer.Option(help="The predictor that the answer holds for; auto is a kernel machine."),
-    ] = JudgeOption.auto
-    margin: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.99,
-            metavar="SHARE",
-            help="Share of the gain over guessing that fewer columns may cost.",
-        ),
-    ] = 0.02
-    time: Annotated[
-        float | None,
-        typer.Option(
-            min=1.0,
-            metavar="SECONDS",
-            help="Spend about this long: on the methods that fit in, then on repeats of the folds.",
-        ),
-    ] = None
-    planted: Annotated[
-        bool,
-        typer.Option(
-            "--planted/--no-planted",
-            help="Also plant targets made of known columns of this table, and tell how many of "
-            "these columns the selectors find. Takes about as long again.",
-        ),
-    ] = False
-    rows: Annotated[
-        str,
-        typer.Option(
-            metavar="N",
-            help=(
-                "Largest number of rows to use; from a longer table this many are drawn at "
-                "random. Pass all to use every row."
-            ),
-        ),
-    ] = "5000"
+    method: list[str] | None = o.option(
+        "Compare this method, such as BAHSIC or PCA; may be repeated. By default, all that suit "
+        "the target and the size of the data.",
+        "--method",
+        "-m",
+        metavar="NAME",
+    )
+    dimensions: str | None = o.option(
+        "Numbers of features to try, such as 1,2,5,10.", metavar="N,N,…"
+    )
+    folds: int | None = o.option("Number of outer folds; five by default.", min=2, metavar="N")
+    scoring: str | None = o.option("A scikit-learn scorer, such as roc_auc or r2.", metavar="NAME")
+    judge: JudgeOption = o.option(
+        "The predictor that the answer holds for; auto is a kernel machine.",
+        default=JudgeOption.auto,
+    )
+    margin: float = o.option(
+        "Share of the gain over guessing that fewer columns may cost.",
+        default=0.02,
+        min=0.0,
+        max=0.99,
+        metavar="SHARE",
+    )
+    time: float | None = o.option(
+        "Spend about this long: on the methods that fit in, then on repeats of the folds.",
+        min=1.0,
+        metavar="SECONDS",
+    )
+    planted: bool = o.option(
+        "Also plant targets made of known columns of this table, and tell how many of these "
+        "columns the selectors find. Takes about as long again.",
+        "--planted/--no-planted",
+        default=False,
+    )
+    rows: str = o.option(
+        "Largest number of rows to use; from a longer table this many are drawn at random. Pass "
+        "all to use every row.",
+        default="5000",
+        metavar="N",
+    )
 
 
 @o.command
@@ -112,24 +89,19 @@ def compare(
     data: o.Data,
     target: o.Target = None,
     *,
-    report: Annotated[
-        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
-    ] = "report.html",
+    report: str = o.option(
+        "Path of the report.", "--report", "-o", default="report.html", metavar="FILE"
+    ),
     judging: Judging,
     columns: Compared,
     reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help=(
-                "Spread the work over the Dask cluster with this scheduler, such as "
-                "tcp://10.0.0.1:8786, instead of using this machine's processors."
-            ),
-        ),
-    ] = None,
+    scheduler: str | None = o.option(
+        "Spread the work over the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, "
+        "instead of using this machine's processors.",
+        metavar="ADDRESS",
+    ),
     out: Output,
 ) -> None:
     """Which few columns predict the target? A verdict here, and a report to send to a colleague.
@@ -154,6 +126,11 @@ def compare(
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
+    if columns.event is not None:
+        raise UserError(
+            "--event: compare knows no predictor that takes censored times. depmax screen and "
+            "depmax select do."
+        )
     require_report()
     methods = _named_methods(judging.method)
     _require_scorer(judging.scoring)
@@ -287,22 +264,18 @@ def _command_to_use(
 
 
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
-    """Methods of the comparison's own catalogue, and every other of depmax, by name."""
-    from depmax.cli.methods import methods
+    """Methods of the catalogue by name."""
     from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 
     if names is None:
         return None
-    known = {key: (method.name, method.estimator) for key, method in methods().items()}
-    # of the comparison's own it knows more: what is nested, how many features there can be
-    known |= {plain_name(method.name): (method.name, method) for method in catalogue()}
-    found = {}
+    known, found = catalogue(), {}
     for name in names:
-        if plain_name(name) not in known:
-            hint = nearest(name, [shown for shown, _ in known.values()])
+        method = known.get(plain_name(name))
+        if method is None:
+            hint = nearest(name, [method.name for method in known.values()])
             raise UserError(f"--method: there is no method named {name!r}.{hint}")
-        shown, part = known[plain_name(name)]
-        found[shown] = part
+        found[method.name] = method
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from depmax._extras import require
-from depmax._text import counted
+from depmax._text import counted, listed
 from depmax.cli import options as o
 from depmax.cli.output import Output
 
@@ -18,26 +18,21 @@ def fit(
     data: o.Data,
     target: o.Target = None,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Path of the model file; a name that ends in .onnx writes an ONNX graph.",
-        ),
-    ] = "model.skops",
+    output: str = o.option(
+        "Path of the model file; a name that ends in .onnx writes an ONNX graph.",
+        "--output",
+        "-o",
+        default="model.skops",
+        metavar="FILE",
+    ),
     method: o.Method = "BAHSIC",
-    n: Annotated[
-        str | None,
-        typer.Option(
-            "-n",
-            "--n",
-            metavar="N",
-            help="Number of features; for selectors also a share below 1, or auto. By "
-            "default the method decides.",
-        ),
-    ] = None,
+    n: str | None = o.option(
+        "Number of features; for selectors also a share below 1, or auto. By default the method "
+        "decides.",
+        "-n",
+        "--n",
+        metavar="N",
+    ),
     columns: o.Columns,
     reading: o.Reading,
     fitting: o.Fitting,
@@ -96,19 +91,19 @@ def fit(
     features = [str(name) for name in model.named_steps["method"].get_feature_names_out()]
     out.result("method", known.name)
     out.result("features", features)
-    out.command("output", str(place), f"Model with {_counted(len(features))} written:")
+    out.command("output", str(place), f"Model with {counted(len(features), 'feature')} written:")
     out.finish()
 
 
 def _require_numbers(table: Any) -> None:
     """Refuse columns that an ONNX graph cannot take, before anything is fitted."""
-    from depmax.cli.errors import DataError, shortened
+    from depmax.cli.errors import DataError
 
     others = [name for name, kind in table.types.items() if kind != "number"]
     if others:
         raise DataError(
             "An ONNX graph takes only numbers. Drop these columns with --drop, encode them as "
-            f"numbers, or write a .skops file: {shortened(others)}."
+            f"numbers, or write a .skops file: {listed(others)}."
         )
 
 
@@ -121,10 +116,6 @@ def _save(model: Any, place: Path, as_graph: bool, notes: dict[str, Any]) -> Non
     from depmax.persistence import save_model
 
     save_model(model, place, notes=notes)
-
-
-def _counted(features: int) -> str:
-    return f"{features} feature{'' if features == 1 else 's'}"
 
 
 @o.command
@@ -143,28 +134,18 @@ def transform(
             "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet or Arrow/Feather file."
         ),
     ],
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="COLUMN",
-            help=(
-                "Also write a column of DATA, such as an identifier, next to the features; may "
-                "be repeated."
-            ),
-        ),
-    ] = None,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trust",
-            metavar="TYPE",
-            help="Trust this type in the model although depmax does not know it; may be repeated.",
-        ),
-    ] = None,
-    any_version: Annotated[
-        bool, typer.Option("--any-version", help="Load a model saved by another version of depmax.")
-    ] = False,
+    keep: list[str] | None = o.option(
+        "Also write a column of DATA, such as an identifier, next to the features; may be "
+        "repeated.",
+        metavar="COLUMN",
+    ),
+    trust: list[str] | None = o.option(
+        "Trust this type in the model although depmax does not know it; may be repeated.",
+        metavar="TYPE",
+    ),
+    any_version: bool = o.option(
+        "Load a model saved by another version of depmax.", "--any-version", default=False
+    ),
     reading: o.Reading,
     out: Output,
 ) -> None:
@@ -226,8 +207,7 @@ def transform(
         if rows == 0:
             raise DataError(f"{data} has no rows.")
     out.result("rows", rows)
-    label = f"{rows:,} row{'' if rows == 1 else 's'} written:"
-    out.command("output", str(place), label)
+    out.command("output", str(place), f"{counted(rows, 'row')} written:")
     out.finish()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -29,42 +29,34 @@ def screen(
     data: o.Data,
     target: o.Target = None,
     *,
-    top: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
-    ] = 20,
-    level: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            metavar="SHARE",
-            help="False discovery rate over the columns, and significance level of the joint test.",
-        ),
-    ] = 0.05,
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
-    ] = False,
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--given",
-            metavar="COLUMN",
-            help=(
-                "A confounder: find columns that depend on the target beyond what it explains; "
-                "may be repeated."
-            ),
-        ),
-    ] = None,
+    top: int = o.option(
+        "Columns to show on a terminal; 0 shows all.", default=20, min=0, metavar="N"
+    ),
+    level: float = o.option(
+        "False discovery rate over the columns, and significance level of the joint test.",
+        default=0.05,
+        min=0.0,
+        max=1.0,
+        metavar="SHARE",
+    ),
+    check: bool = o.option(
+        "Exit with code 6 if no column depends on the target.", "--check", default=False
+    ),
+    given: list[str] | None = o.option(
+        "A confounder: find columns that depend on the target beyond what it explains; may be "
+        "repeated.",
+        metavar="COLUMN",
+    ),
     columns: o.GroupedColumns,
     reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     out: Output,
 ) -> None:
-    """Score every column by its dependence on the target, linear or not, with p-values.
+    """Rank every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence; the effect is the same on a scale from 0 to 1,
-    with a 95% interval, comparable between columns of any unit and type. If no column depends on
+    Columns are ranked by the effect, from 0 to 1 with a 95% interval, comparable between columns
+    of any unit and type; the score (HSIC) is the same unscaled. If no column depends on
     the target by itself, all columns are tested together: columns may matter only jointly. Each of
     the two questions is asked at --level, so on noise one of them says "dependence" in up to twice
     as many tables (7 to 10% at 0.05 in simulations).
@@ -106,7 +98,8 @@ def screen(
             sample_weight=table.weights,
         )
     order = found.ranking.argsort()
-    best = max(float(found.scores.max()), 1e-300)
+    sizes = found.scores if np.isnan(found.effects).all() else found.effects
+    best = max(float(sizes.max()), 1e-300)
     rows: list[dict[str, Any]] = [
         {
             "column": found.names[place],
@@ -163,14 +156,14 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     The estimate of HSIC is unbiased, so that it is about as often negative as positive where there
     is no dependence; a person reads both as none.
     """
-    score = max(0.0, row["score"])
+    size = max(0.0, row.get("effect", row["score"]))
     return {
         "rank": row["rank"],
         "column": row["column"],
-        "score": score,
+        "score": max(0.0, row["score"]),
         **effect_for_people(row),
         "pvalue_adjusted": row["pvalue_adjusted"],
-        "": "█" * round(BAR * score / best),
+        "": "█" * round(BAR * size / best),
         "pvalue": row["pvalue"],
     }
 

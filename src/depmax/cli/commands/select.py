@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from depmax._text import counted
 from depmax.cli import options as o
@@ -19,19 +17,17 @@ def select(
     data: o.Data,
     target: o.Target = None,
     *,
-    n: Annotated[
-        str,
-        typer.Option(
-            "-n", "--n", metavar="N", help="How many columns: a number, a share below 1, or auto."
-        ),
-    ] = "auto",
+    n: str = o.option(
+        "How many columns: a number, a share below 1, or auto.",
+        "-n",
+        "--n",
+        default="auto",
+        metavar="N",
+    ),
     method: o.Selector = "KernelRidgeElimination",
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the selected columns and the target."
-        ),
-    ] = None,
+    output: str | None = o.option(
+        "Write the selected columns and the target.", "--output", "-o", metavar="FILE"
+    ),
     columns: o.GroupedColumns,
     reading: o.Reading,
     fitting: o.Fitting,

@@ -14,7 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from depmax.cli.errors import DataError, shortened
+from depmax._text import listed
+from depmax.cli.errors import DataError
 from depmax.cli.reading.source import ReadOptions
 
 #: A first group of one to three digits, then groups of three, as in 1,234.5 or 1 234,5.
@@ -276,7 +277,7 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
         for unit in seen.units - {""}
     }
     if units:
-        shown = shortened(f"{name!r} ({unit})" for name, unit in units.items())
+        shown = listed(f"{name!r} ({unit})" for name, unit in units.items())
         notes += (f"Signs are left out of the numbers of {shown}.",)
     return Types(columns, dates, decimal, tuple(assumed), notes, units)
 
@@ -301,7 +302,7 @@ def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[
             f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
             f"{seen.cells} cells are numbers: it also holds {held}."
             if len(names) == 1
-            else f"Columns {shortened(map(repr, names))} are read as text, although most of their "
+            else f"Columns {listed(map(repr, names))} are read as text, although most of their "
             f"cells are numbers: they also hold {held}."
         )
         notes.append(f"{found} {remedy}")
@@ -329,7 +330,7 @@ def _find_decimal(
             "the other kind are then read as text."
         )
     if comma:
-        shown = shortened(map(repr, comma), 3)
+        shown = listed(map(repr, comma), 3)
         return ",", f"decimal comma in {shown} ({columns[comma[0]].marked})"
     if point or not either:
         return ".", ""
@@ -337,7 +338,7 @@ def _find_decimal(
     expected = options.expected.decimal if options.expected else None
     decimal = expected or ("," if separator == ";" and "," in example else ".")
     meaning = "decimals" if decimal in example else "thousands"
-    shown = shortened(map(repr, either), 3)
+    shown = listed(map(repr, either), 3)
     return decimal, f"{example} with {meaning} after the mark (column {shown})"
 
 

@@ -17,7 +17,8 @@ from pyarrow import parquet
 
 from depmax._files import first_line, validated
 from depmax._resources import COLUMN_BYTES, cached_property, require_memory
-from depmax.cli.errors import DataError, shortened
+from depmax._text import listed
+from depmax.cli.errors import DataError
 from depmax.cli.reading.source import ReadOptions, Source, require_distinct
 from depmax.data.files import FORMATS, FileScan
 from depmax.data.scan import scan
@@ -112,7 +113,7 @@ class Columnar(Source):
         ]
         if not others:
             return []
-        return [f"Only Parquet and Arrow files of {self.name} are read, not {shortened(others)}."]
+        return [f"Only Parquet and Arrow files of {self.name} are read, not {listed(others)}."]
 
 
 class Budget:

@@ -15,7 +15,8 @@ import polars as pl
 
 from depmax._extras import require
 from depmax._resources import FileTooLargeError, cached_property, require_memory
-from depmax.cli.errors import DataError, shortened
+from depmax._text import listed
+from depmax.cli.errors import DataError
 from depmax.cli.reading.delimited import Delimited
 from depmax.cli.reading.dialect import SAMPLE_LINES, Dialect, find_header
 from depmax.cli.reading.source import ReadOptions, require_distinct
@@ -142,7 +143,7 @@ class Excel(Delimited):
             return titles[int(requested) - 1], []
         raise DataError(
             f"--sheet: {self.name} has no sheet {requested!r}. It has "
-            f"{shortened(map(repr, titles), 12)}."
+            f"{listed(map(repr, titles), 12)}."
         )
 
     def _require_harmless(self) -> None:

@@ -22,8 +22,8 @@ from depmax._resources import (
     require_memory,
     table_bytes,
 )
-from depmax._text import counted
-from depmax.cli.errors import DataError, shortened
+from depmax._text import counted, listed
+from depmax.cli.errors import DataError
 
 #: What a column holds, as far as reading is concerned.
 ColumnKind = Literal["number", "boolean", "text", "date", "empty", "other"]
@@ -225,6 +225,6 @@ def require_distinct(names: Sequence[str], where: str) -> None:
     twice = [name for name, count in seen.items() if count > 1]
     if twice:
         raise DataError(
-            f"{where} has several columns with the same name: {shortened(map(repr, twice))}. "
+            f"{where} has several columns with the same name: {listed(map(repr, twice))}. "
             "Rename them."
         )

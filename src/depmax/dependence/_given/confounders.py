@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property
 from depmax.data import Table
 from depmax.data.columns import Categories
@@ -38,6 +39,7 @@ class Confounders:
         return Scaling.of(table).apply(table.values)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Scaling:
     """How columns become confounders in comparable units, the same for new rows.
@@ -126,6 +128,7 @@ def positions_of(given: Any, names: Sequence[str] | None, n_columns: int) -> np.
 
 
 # --- kernels of confounders -----------------------------------------------------------------------
+@held_by_models
 @dataclass(frozen=True)
 class Joint:
     """exp(-‖(z - z')T‖²/2w²): all confounders at once, in the directions T."""
@@ -159,6 +162,7 @@ class Joint:
         return directions[:, kept] * roots[kept]
 
 
+@held_by_models
 @dataclass(frozen=True)
 class Additive:
     """The mean over confounders of Gaussians of each; with ``pairs`` also over pairs of them."""
@@ -182,6 +186,7 @@ class Additive:
         return total / count + (total * total - squares) / (count * (count - 1))
 
 
+@held_by_models
 @dataclass(frozen=True)
 class MeanOfKernels:
     """The mean of several kernels: functions that are sums of one of each."""

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
+from depmax._files import held_by_models
 from depmax._resources import cached_property
 from depmax.dependence._given.confounders import (
     Additive,
@@ -319,6 +320,7 @@ class Smoother:
         return RidgeCurve(basis.similarity, basis.landmarks, weights, mean - basis.means @ weights)
 
 
+@held_by_models
 @dataclass(frozen=True)
 class RidgeCurve:
     """A fitted regression: what confounders explain at any rows."""

@@ -1,17 +1,23 @@
-"""The methods that are compared if the user names none."""
+"""All methods by name: those with settings for comparisons, then every other that depmax exports.
+
+The command line, the types that a model file may name, and the pages have their methods from here.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from inspect import getdoc, isabstract, isclass, signature
 from typing import Any
 
 import numpy as np
 
+from depmax import extraction, maps, selection
 from depmax.data import TargetKind
 from depmax.evaluation.comparison.methods import (
+    DIMENSION_PARAMETERS,
     Method,
     Sized,
     all_columns,
@@ -80,12 +86,32 @@ def with_weights(method: Method) -> Method:
 
 def default_methods(problem: Problem) -> tuple[Method, ...]:
     """Methods that suit the type of the target and the size of the data."""
-    suitable = (m for m in catalogue() if m.by_default and m.suits(problem))
+    suitable = (m for m in compared_methods() if m.by_default and m.suits(problem))
     return tuple(method for method in suitable if method.takes_sparse or not problem.sparse)
 
 
-def catalogue() -> tuple[Method, ...]:
-    """All methods known by name."""
+@cache
+def catalogue() -> dict[str, Method]:
+    """Every method by its plain name: a new part is here as soon as its package exports it."""
+    known = {plain_name(method.name): method for method in compared_methods()}
+    return {plain_name(method.name): method for method in _exported()} | known
+
+
+def _exported() -> Iterator[Method]:
+    """Estimators that packages export, where they have a number of features to choose."""
+    for package in (selection, extraction, maps):
+        for name in package.__all__:
+            kind = getattr(package, name)
+            if not isclass(kind) or not hasattr(kind, "transform") or isabstract(kind):
+                continue
+            if not set(DIMENSION_PARAMETERS).isdisjoint(signature(kind).parameters):
+                first = (getdoc(kind) or "").splitlines()[0]
+                yield replace(method_of(kind()), description=first, by_default=False)
+
+
+@cache
+def compared_methods() -> tuple[Method, ...]:
+    """Methods with settings, sizes and costs for comparisons."""
     return (*_baselines(), *_selectors(), *_extractors(), *_scikit_learn())
 
 
@@ -270,6 +296,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "NCA",
             Sized(NeighborhoodComponentsAnalysis(max_iter=50), "n_components"),
             largest=AtMost(2),
+            suits=Suits(("classes",)),
             by_default=False,
             description="A projection for nearest neighbours, learnt by gradient descent.",
         ),
@@ -332,11 +359,11 @@ def _unnamed(part: Any) -> Method:
 
 def find_method(name: str) -> Method:
     """Method of the catalogue with a name, spelled with any case, spaces or hyphens."""
-    known = {plain_name(method.name): method for method in catalogue()}
+    known = catalogue()
     if plain_name(name) in known:
         return known[plain_name(name)]
-    near = difflib.get_close_matches(plain_name(name), known) or list(known)
-    names = ", ".join(repr(known[key].name) for key in near)
+    near = difflib.get_close_matches(plain_name(name), known)
+    names = ", ".join(repr(m.name) for m in [known[key] for key in near] or compared_methods())
     raise ValueError(f"There is no method named {name!r}: try {names}, or pass an estimator.")
 
 

@@ -16,8 +16,8 @@ from joblib import parallel_config
 
 from depmax._extras import require
 
-#: Seconds to wait for a scheduler, and for its first worker.
-PATIENCE = 10
+#: Seconds to wait for an answer of a host, and for a scheduler and its first worker.
+ANSWER, PATIENCE = 3, 10
 #: How often a task is sent again after its data were lost.
 REPEATS = 3
 #: What workers must have in the version that is installed here: the rest follows from it, and
@@ -46,8 +46,11 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc://"):
-            socket.getaddrinfo(*get_address_host_port(address))  # a host that there is not, at once
+        if not address.startswith(("inproc://", "ucx")):
+            # a client would wait for long, or for ever, for what does not answer
+            with socket.create_connection(get_address_host_port(address), ANSWER) as there:
+                if "://" not in address or address.startswith("tcp://"):
+                    there.recv(1)  # a scheduler speaks first
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (AssertionError, OSError, TimeoutError) as error:  # the first if it gives up half-way
         raise ClusterError(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, get_args
 
+from depmax.data import TargetKind
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.multilabel import MLkNN
 from depmax.kernels import Gaussian
@@ -55,6 +59,17 @@ def read_judge(judge: Any, problem: Problem, *, balanced: bool, probabilities: b
     return make(problem, "balanced" if balanced else None, probabilities)
 
 
+def every_judge() -> Iterator[Any]:
+    """Predictors for problems of every type and size, as :func:`read_judge` makes them."""
+    sizes = (1, KERNEL_MACHINE_ROWS + 1)
+    for name, kind, rows, sparse, probabilities in product(
+        ("kernel", "boosting", "linear"), get_args(TargetKind), sizes, (False, True), (False, True)
+    ):
+        problem = Problem(kind, rows, 1, 2, sparse=sparse)
+        with suppress(ValueError):  # not every one takes all problems
+            yield read_judge(name, problem, balanced=False, probabilities=probabilities).predictor
+
+
 def _scaled(problem: Problem, *steps: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -74,7 +89,8 @@ def _kernel(problem: Problem, weight: str | None, probabilities: bool) -> NamedJ
     if problem.kind == "multilabel":
         return NamedJudge("nearest neighbours", _scaled(problem, MLkNN(neighbours)))
     if problem.kind == "multioutput":
-        return NamedJudge("nearest neighbours", _scaled(problem, KNeighborsRegressor(neighbours)))
+        near = KNeighborsRegressor(neighbours, algorithm="brute")  # a tree could not be checked
+        return NamedJudge("nearest neighbours", _scaled(problem, near))
     coordinates = NystroemMap(min(COORDINATES, problem.n_samples), kernel=Gaussian("dimension"))
     few = problem.n_samples <= KERNEL_MACHINE_ROWS
     if problem.kind == "classes":

@@ -248,12 +248,13 @@ def _ranking_picture(comparison: Comparison, method: Method, which: np.ndarray) 
     screening, names = comparison.screening, comparison.setting.problem.names
     kept = np.zeros(len(names), dtype=bool)
     kept[which] = True
-    display = RankingDisplay.from_predictions(
-        np.maximum(screening.scores, 0.0),
+    display = RankingDisplay(
         names=names,
+        scores=screening.effects,
+        ranking=screening.ranking,
         pvalues_adjusted=screening.pvalues_adjusted,
         kept=kept,
-        label="HSIC of the column alone with the target",
+        label="effect of the column alone on the target, from 0 to 1",
         n_shown=15,
     )
     order = np.argsort(screening.ranking)

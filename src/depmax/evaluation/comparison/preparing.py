@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Tra
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._files import held_by_models
+
 
 class NumericTarget(TransformerMixin, BaseEstimator):
     """Let a transformer that needs a numeric target, such as PLS, take classes: as indicators.
@@ -89,6 +91,7 @@ def _has(name: str) -> Any:
     return available_if(lambda model: hasattr(getattr(model, "estimator_", model.estimator), name))
 
 
+@held_by_models
 class OwnLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that is fitted on classes as text and predicts them as they were given.
 

@@ -73,6 +73,12 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
         Whether the target is classes or numbers; by default guessed.
     """
     target = read_target(y, task=task)
+    if target.kind == "censored":
+        raise TypeError(
+            "y holds survival times, and compare knows no predictor that takes censored ones: use "
+            "screen, hsic_test or a selector such as BAHSIC (depmax screen, depmax select), which "
+            "do, or judge their columns with a predictor of a survival library."
+        )
     values = target.values
     if target.kind == "numbers":
         values = values[:, 0]
