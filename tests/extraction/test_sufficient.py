@@ -22,7 +22,7 @@ from depmax import (
     LinearRegressionFeature,
     NeighborGraph,
 )
-from depmax.extraction._fitting.coded_target import sliced
+from depmax.extraction.sir import sliced
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs
 from tests.references.make_statsmodels import Case

@@ -150,7 +150,7 @@ class ScreeningTarget:
     @cached_property
     def n_units(self) -> int:
         """Number of independent units of rows."""
-        return len(np.unique(self.scheme.units))
+        return int(self.scheme.units.max()) + 1
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
