@@ -118,10 +118,6 @@ class TestSIR:
         with pytest.raises(ValueError, match="n_slices of SIR"):
             SIR(n_slices=n_slices).fit(X, NUMBERS)
 
-    def test_refuses_constant(self):
-        with pytest.raises(ValueError, match="constant"):
-            SIR().fit(X, np.array([1.5] * 80))
-
 
 class TestPHD:
     def test_mean_hessian_of_normal_inputs(self):
