@@ -245,6 +245,12 @@ class Columns:
         "Use a column although it looks like an identifier; may be repeated.", metavar="COLUMN"
     )
     impute: Fill = None
+    expand: bool = option(
+        "Use dates as year, month, weekday, days and hour, and sentences as the words they hold; "
+        "else they are ignored.",
+        "--expand/--no-expand",
+        default=True,
+    )
 
     @property
     def fill(self) -> str | None:
@@ -262,6 +268,7 @@ class Columns:
             self.fill,
             self.task.value,
             weight=self.weight,
+            expand=self.expand,
             **more,
         )
 

@@ -74,7 +74,7 @@ def select(
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):
-        model = fit_model(table, known, estimator, scale=fitting.scale, impute=columns.fill)
+        model = fit_model(table, known, estimator, scale=fitting.scale)
     selector = model.named_steps["method"]
     rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
@@ -98,7 +98,7 @@ def select(
                 for batch in source.batches(names, batch_rows(len(names))):
                     writer.add(batch)
             else:
-                chosen = model.transform(table.X).select(kept)
+                chosen = model.transform(table.raw).select(kept)
                 y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
                 writer.add(chosen.hstack(y))
         out.command("output", str(place), "Written:")
