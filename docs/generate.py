@@ -220,8 +220,9 @@ def _write(path: Path, text: str) -> None:
 
 #: Scripts of the gallery, from what most readers need to what few do.
 GALLERY = (
-    "screening", "mixed_table", "what_a_column_does", "more_columns_than_rows", "spectra", "text",
-    "promoters", "multi_label", "semi_supervised", "eeg_bands", "own_kernel", "own_criterion",
+    "screening", "mixed_table", "what_a_column_does", "planted_targets",
+    "more_columns_than_rows", "spectra", "text", "promoters", "multi_label",
+    "semi_supervised", "eeg_bands", "own_kernel", "own_criterion",
 )  # fmt: skip  # shorter to read in this form
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from depmax.data.table import ScaleWarning as ScaleWarning
     from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
+    from depmax.evaluation import Expand as Expand
     from depmax.evaluation import Prepare as Prepare
     from depmax.evaluation import compare as compare
     from depmax.extraction import *  # noqa: F403  (the same)
@@ -39,6 +40,7 @@ _OTHERS = {
     "GaussianGraph": "algebra.graphs",
     "GivenGraph": "algebra.graphs",
     "NeighborGraph": "algebra.graphs",
+    "Expand": "evaluation",
     "Prepare": "evaluation",
     "RadiusGraph": "algebra.graphs",
     "ScaleWarning": "data.table",

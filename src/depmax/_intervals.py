@@ -38,7 +38,8 @@ def wilson(share: Any, count: Any, quantile: Any = NORMAL) -> tuple[np.ndarray, 
     centre = (share + square / 2.0) / (1.0 + square)
     spread = share * (1.0 - share) / count + square / (4.0 * count)
     half = quantile / (1.0 + square) * np.sqrt(spread)
-    return np.minimum(centre - half, share), np.maximum(centre + half, share)
+    low, high = np.clip([centre - half, centre + half], 0.0, 1.0)  # zero is no -1e-17
+    return np.minimum(low, share), np.maximum(high, share)
 
 
 def group_means(

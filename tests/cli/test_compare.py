@@ -98,6 +98,18 @@ def test_the_shown_command_repeats_the_comparison(
     assert run(*shlex.split(line)[2:]).exit_code == 0
 
 
+def test_planted_targets_on_request(run: Run, tmp_path: Path) -> None:
+    small = ("-m", "dependence-filter", "--dimensions", "2", "--folds", 2, "--n-jobs", 1)
+    result = run("compare", "bundled:wine", *small, "--planted", "--json")
+    assert result.exit_code == 0, result.output
+    planted = json.loads(result.stdout)["planted"]
+    assert planted["n_planted"] == 2
+    assert {row["method"] for row in planted["rows"]} == {"DependenceFilter"}
+    page = (tmp_path / "report.html").read_text()
+    assert "How far can these rows be trusted?" in page
+    assert "--planted" in html.unescape(page)
+
+
 def _scores(leaderboard: str) -> list[list[str]]:
     return [line.split("\t")[:5] for line in leaderboard.splitlines()]
 

@@ -114,17 +114,8 @@ def test_the_printed_line_fits_what_won(
     elif name not in RANDOM:
         expected = np.asarray(judged.transform(found.X))[::-1]
         np.testing.assert_allclose(features.to_numpy(), expected, rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_the_winner_is_saved_from_python(
-    run: Run, kept: list[Comparison], tmp_path: Path, name: str
-) -> None:
-    path = _table("numbers" if name == "SIR" else "classes", tmp_path, categories=False)
-    _next(run, path, name, "--dimensions", "2")
-    (found,) = kept
     for model, act in ((found.estimator(), "predict"), (found.transformer(), "transform")):
-        depmax.save_model(model, tmp_path / "winner.skops")
+        depmax.save_model(model, tmp_path / "winner.skops")  # the same from Python
         again = depmax.load_model(tmp_path / "winner.skops")
         here, there = (np.asarray(getattr(m, act)(found.X)) for m in (model, again))
         np.testing.assert_array_equal(here, there)

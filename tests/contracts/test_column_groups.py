@@ -136,9 +136,15 @@ def test_the_path_of_several_entrants_is_that_of_their_set() -> None:
 FITTED = [RidgeKernel(alpha=50.0), 2.0 * RidgeKernel("gaussian", 5.0)]
 
 
-@pytest.mark.parametrize("weights", [None, np.arange(1300) % 3], ids=["rows", "weights"])
-@pytest.mark.parametrize("kernel", FITTED, ids=repr)
-@pytest.mark.parametrize("cls", [BAHSIC, FOHSIC])
+@pytest.mark.parametrize(  # every pair of a search, a kernel and weights
+    ("cls", "kernel", "weights"),
+    [
+        (BAHSIC, FITTED[0], None),
+        (BAHSIC, FITTED[1], np.arange(1300) % 3),
+        (FOHSIC, FITTED[0], np.arange(1300) % 3),
+        (FOHSIC, FITTED[1], None),
+    ],
+)
 def test_kernels_fitted_to_some_rows_have_the_criterion_of_all(
     cls: type, kernel: object, weights: object
 ) -> None:

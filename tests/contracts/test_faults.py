@@ -295,7 +295,8 @@ COMPILED = (
     "import numpy as np\nimport depmax\nfrom depmax.kernels import Subsequence\n"
     "print(Subsequence(2)(['abc', 'bcd']).tolist())\n"
     "X = np.random.default_rng(0).normal(size=(60, 3))\n"
-    "print(depmax.screen(X, X[:, 0] ** 2).scores.tolist())\n"
+    "search = depmax.BAHSIC(1, kernel='laplace', interactions=None, pvalues=False)\n"
+    "print(search.fit(X, X[:, 0]).scores_.tolist())\n"
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 from depmax import kernels as package
 from depmax.kernels import (
     BandwidthKernel,
+    Censored,
     ClassBalanced,
     Columns,
     Delta,
@@ -45,6 +46,7 @@ CODES = np.column_stack([rng.integers(0, 3, 10), rng.normal(size=10), rng.intege
 LABELS = np.array(list("abcabcaabb"))
 WORDS = np.array(["acgt", "aacc", "gtta", "ccgg", "acac", "ttag"], dtype=object)
 GRAM = X @ X.T
+SURVIVAL = np.column_stack([rng.integers(0, 2, 12), rng.integers(1, 30, 12) / 4])
 norm = np.linalg.norm
 
 
@@ -99,6 +101,7 @@ CASES = {
     ClassBalanced: (ClassBalanced(), np.array([0, 1, 1, 0, 1, 1, 1]), None),
     Subsequence: (Subsequence(2, 0.5), WORDS, None),
     Spectrum: (Spectrum(2, normalize=False), WORDS, _count),
+    Censored: (Censored(), SURVIVAL, None),
     Precomputed: (Precomputed(GRAM), np.arange(12), lambda x, z: GRAM[x, z]),
     Columns: (
         Columns([("a", Gaussian(1.0), [0, 1]), ("b", Linear(), 2)], combine="add"),

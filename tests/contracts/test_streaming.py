@@ -115,7 +115,11 @@ def _targets_of(name: str) -> list[str]:
     return ["two", "many", "text"] if name == "HBFE delta" else list(TARGETS)
 
 
-CASES = [(name, target) for name in OPTIONS for target in _targets_of(name)]
+#: Every extractor with every target, and its options with two of them each.
+CASES = [(name, target) for name in STREAMING for target in _targets_of(name)]
+for _place, _name in enumerate(name for name in OPTIONS if name not in STREAMING):
+    _all = _targets_of(_name)
+    CASES += [(_name, _all[(_place + step) % len(_all)]) for step in (0, 1)]
 
 
 def _sizes(n_rows: int) -> list[int]:
@@ -208,8 +212,13 @@ def test_every_source_gives_the_answer_of_rows_in_memory(
     )
 
 
-@pytest.mark.parametrize("source", ["chunks", "iterator", "files", "dask frame", "dask table"])
-@pytest.mark.parametrize("name", sorted(STREAMING))
+#: Every extractor reads them in chunks, and every source is read; the test above has all pairs.
+OF_FRAMES = ["iterator", "files", "dask frame", "dask table"]
+CATEGORIES = [(name, "chunks") for name in sorted(STREAMING)]
+CATEGORIES += list(zip(["HBFE", "HSCA", "SIR", "KernelLDA"], OF_FRAMES, strict=True))
+
+
+@pytest.mark.parametrize(("name", "source"), CATEGORIES)
 def test_categories_are_those_of_all_chunks(name: str, source: str, tmp_path: Path) -> None:
     X, y = TABLE[NAMES], TABLE["text"]
     expected = _made(name).fit(X, y)

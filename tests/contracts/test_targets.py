@@ -114,14 +114,17 @@ class Thing:
     """Neither a number nor a label."""
 
 
+RECORDS = np.array(
+    list(zip(X[:, 0], np.abs(X[:, 1]), strict=True)), dtype=[("start", float), ("stop", float)]
+)
 SURVIVAL = np.array(
     list(zip(X[:, 0] > 0, np.abs(X[:, 1]), strict=True)), dtype=[("event", bool), ("time", float)]
 )
 REFUSED: dict[str, tuple[Any, str]] = {
     "identifiers": (TEXT["array"], "Spectrum|Subsequence"),
     "numbers as text": (TEXT["numbers as text"], r"astype\(float\).*Spectrum"),
-    "structured": (SURVIVAL, "'event', 'time'"),
-    "records": (SURVIVAL.view(np.recarray), "'event', 'time'"),
+    "structured": (RECORDS, "'start', 'stop'"),
+    "records": (RECORDS.view(np.recarray), "'start', 'stop'"),
     "objects": ([Thing() for _ in range(N)], "Thing.*target_kernel="),
     "graphs": ([({0: [1], 1: [0]}, {0: "a", 1: "b"})] * N, "dict.*target_kernel="),
     "sets": ([{i} for i in range(N)], "set.*target_kernel="),
@@ -203,13 +206,13 @@ def test_constant_inputs_are_refused_as_constant_targets_are(name: str, table: s
 @pytest.mark.parametrize(
     "frame",
     [
-        pd.DataFrame({"event": X[:, 0] > 0, "time": np.abs(X[:, 1])}),
-        pl.DataFrame({"time": np.abs(X[:, 1]), "event": (X[:, 0] > 0).astype(int)}),
+        pd.DataFrame({"died": X[:, 0] > 0, "days": np.abs(X[:, 1])}),
+        pl.DataFrame({"days": np.abs(X[:, 1]), "died": (X[:, 0] > 0).astype(int)}),
     ],
     ids=["pandas", "polars"],
 )
-def test_a_time_and_an_event_are_two_outputs(frame: Any) -> None:
-    with pytest.warns(UserWarning, match=r"'event' and 'time'.*censoring"):
+def test_a_time_and_an_event_of_other_names_are_two_outputs(frame: Any) -> None:
+    with pytest.warns(UserWarning, match=r"'died' and 'days'.*'event' and 'time'"):
         depmax.screen(X, frame)
 
 

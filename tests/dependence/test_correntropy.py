@@ -1,18 +1,10 @@
 """Correntropy against its expectations summed one pair at a time."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from depmax.dependence import _terms
 from depmax.dependence.correntropy import correntropy
 from depmax.kernels import Delta, Gaussian, Laplace, Precomputed
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

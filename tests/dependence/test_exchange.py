@@ -16,7 +16,7 @@ from depmax import Shifts, WholeGroups, WithinGroups, hsic, hsic_test, screen, s
 from depmax.data.sample import read_sample, read_target_sample
 from depmax.dependence._nulls import sorted_columns
 from depmax.dependence._nulls.permutation import permuted_statistics
-from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence.exchange import exchange_of, scheme_of
 from depmax.kernels import Laplace
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
@@ -61,7 +61,7 @@ def test_groups_of_similar_size_are_cut_and_the_rows_left_out_are_counted(
     rng: np.random.Generator,
 ) -> None:
     with pytest.warns(UserWarning, match=r"\d+ of 54 rows are not used"):
-        plan = plan_of(UNEQUAL, len(UNEQUAL), rng.normal(size=len(UNEQUAL)))
+        plan = scheme_of(UNEQUAL, len(UNEQUAL), rng.normal(size=len(UNEQUAL)))
     assert plan is not None
     kept = plan.units[plan.rows]
     sizes = np.bincount(kept)
@@ -225,7 +225,7 @@ def test_objects_are_cut_to_the_rows_of_a_fold() -> None:
         part = _safe_indexing(kind(EQUAL), np.array([0, 5, 9]))
         assert type(part) is kind
         np.testing.assert_array_equal(part.labels, [0, 1, 2])
-    assert as_exchange(None) is None
+    assert exchange_of(None).plan(5).is_free
     assert len(Shifts()) == 0
 
 
@@ -277,6 +277,6 @@ def test_orders_of_a_column_with_the_laplace_kernel(
         ),
         (column.permuted(target), lambda: draws[1].permutation(24)),
     ):
-        for chunk in islice(found, 2):
+        for chunk, _ in islice(found, 2):
             expected = [hsic(x, Y[draw()], **kernels) for _ in chunk]
             np.testing.assert_allclose(chunk, expected, rtol=0, atol=1e-15)

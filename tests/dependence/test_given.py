@@ -415,10 +415,10 @@ def test_screen_given_with_classes_and_another_kernel(rng: np.random.Generator) 
 
 @pytest.mark.slow
 def test_level_of_screening(rng: np.random.Generator) -> None:
-    """Two hundred columns that share nothing with y but z."""
+    """A hundred columns that share nothing with y but z."""
     m = 300
     z = rng.normal(size=m)
-    X = np.sin(2 * z)[:, np.newaxis] + 0.5 * rng.normal(size=(m, 200))
+    X = np.sin(2 * z)[:, np.newaxis] + 0.5 * rng.normal(size=(m, 100))
     y = np.sin(2 * z) + 0.5 * rng.normal(size=m)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

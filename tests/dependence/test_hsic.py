@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from depmax import hsic, resolve
-from depmax.dependence import _terms
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Precomputed
 from depmax.maps import KernelMap, NystroemMap
 from tests.dependence.oracles import dense_hsic, enumerated_hsic
@@ -33,13 +32,6 @@ def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
     expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)
     value = hsic(X, y, kernel=kernel, target_kernel=Gaussian(1.0), unbiased=unbiased)
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
-
-
-@pytest.mark.parametrize("size", [1, 7, 16, 40, 100])
-def test_tiles_of_any_size_give_one_answer(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = hsic(X, y)
-    monkeypatch.setattr(_terms, "TILE", size)
-    assert hsic(X, y) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("unbiased", [True, False])

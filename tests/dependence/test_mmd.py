@@ -1,24 +1,15 @@
 """Maximum mean discrepancy against sums over all pairs."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 
-from depmax.dependence import _terms
 from depmax.dependence.hsic import hsic
 from depmax.dependence.mmd import mmd
 from depmax.kernels import Gaussian, Linear, Precomputed
 from tests.one_hot import one_hot
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
-    monkeypatch.setattr(_terms, "GRAM_ROWS", 0)
 
 
 @pytest.fixture

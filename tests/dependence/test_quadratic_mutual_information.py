@@ -1,13 +1,10 @@
 """Quadratic mutual information against numerical integration of the two densities."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
-from depmax.dependence import _terms
 from depmax.dependence.hsic import hsic
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information as qmi
 from depmax.kernels import Delta, Gaussian
@@ -62,20 +59,12 @@ def explicit(X, Y, h, g):
     return np.trace(overlaps(X, h) @ H @ overlaps(Y, g) @ H) / m**2
 
 
-@pytest.mark.parametrize("tiles", [7, 256])
-def test_several_columns(monkeypatch, tiles):
-    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=tiles))
+def test_several_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 4))
     Y = X[:, :2] * X[:, 2:] + 0.1 * rng.normal(size=(30, 2))
     found = qmi(X, Y, bandwidth=0.7, target_bandwidth=0.9)
     assert found == pytest.approx(explicit(X, Y, 0.7, 0.9), rel=1e-11)
-
-
-def test_sparse_rows(data):
-    X = np.random.default_rng(1).normal(size=(25, 3))
-    expected = qmi(X, data[1])
-    assert qmi(sparse.csr_matrix(X), data[1]) == pytest.approx(expected, rel=1e-11)
 
 
 def test_silverman_is_the_default(data):
@@ -117,14 +106,6 @@ def test_grows_with_dependence_and_vanishes_for_a_balanced_design():
     assert qmi(x, y) == pytest.approx(0.0, abs=1e-15)
     assert qmi(x, y) >= 0
     assert qmi(x, x) > 0.01
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, 12345.678])
-def test_zero_for_a_constant(value):
-    y = np.arange(30.0)
-    assert qmi(np.full((30, 2), value), y) == 0.0
-    assert qmi(y, np.full(30, value), target_bandwidth=1.0) == 0.0
-    assert qmi(y, np.full(30, value)) == 0.0
 
 
 def test_a_bandwidth_makes_numbers_of_classes(data):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from scipy.spatial.distance import pdist
 
 from depmax import hsic, screen
 from depmax.data.sample import read_target_sample
 from depmax.dependence._nulls.law import u_centred
+from depmax.dependence._nulls.linear_part import scores_of
+from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
 from depmax.kernels import Delta, Gaussian, Laplace, Linear
 
@@ -336,3 +338,100 @@ def test_arrays_that_must_not_be_written_to(n_rows: int, options: dict[str, bool
     for array in (X, y, *chosen.values()):
         array.flags.writeable = False
     np.testing.assert_array_equal(screen(X, y, **chosen).pvalues, expected)
+
+
+class TestOmnibus:
+    """P-values of HSIC and of the linear part together."""
+
+    @pytest.mark.parametrize("kind", ["numbers", "two classes", "four classes", "counts"])
+    def test_the_law_has_the_moments_of_permutations(
+        self, kind: str, rng: np.random.Generator
+    ) -> None:
+        m = 24
+        y = {
+            "numbers": rng.standard_t(2, size=m),
+            "two classes": (np.arange(m) < 5).astype(int),
+            "four classes": np.arange(m) % 4,
+            "counts": rng.poisson(1.0, size=m).astype(float) + 0.5,
+        }[kind]
+        target = read_target_sample(y, "auto")
+        linear = ScreeningTarget.of(target, 1e-6, omnibus=True).linear
+        assert linear is not None
+        scores = scores_of(rng.poisson(1.0, size=m).astype(float))
+        scores /= np.sqrt(scores @ scores)
+        orders = np.array([rng.permutation(m) for _ in range(20_000)])
+        shares = linear.shares(scores, orders)
+        law, third, fourth = linear.law, np.sum(scores**3), np.sum(scores**4)
+        for level in (0.5, 0.1, 0.05):
+            point = np.quantile(shares, 1.0 - level)
+            # half of what equals it, since a law without atoms stands for one with atoms
+            tail = np.mean(shares > point + 1e-12) / 2 + np.mean(shares >= point - 1e-12) / 2
+            found = law.sf(np.array([point]), np.array([third]), np.array([fourth]))[0]
+            assert found == pytest.approx(tail, abs=0.01 + 0.1 * level)
+        assert shares.mean() == pytest.approx(law.rank / (m - 1), rel=0.03)
+
+    def test_normal_scores_are_those_of_quantiles(self) -> None:
+        scores = scores_of(np.array([3.0, 1.0, 2.0, 2.0]))
+        density = stats.norm.pdf(stats.norm.ppf([0.25, 0.75]))
+        np.testing.assert_allclose(scores, [4 * density[1], -4 * density[0], 0.0, 0.0], atol=1e-12)
+
+    @pytest.mark.parametrize("how", ["plain", "groups", "weights", "gaps", "classes"])
+    def test_finds_more_straight_lines_at_the_same_level(self, how: str) -> None:
+        rng, rates, m = np.random.default_rng(5), [], 60
+        d = 8 if how in ("groups", "weights") else 40  # permutations take their time
+        for _ in range(5):
+            y = rng.normal(size=m)
+            if how == "classes":
+                y = (rng.permutation(m) < m // 2).astype(int)
+            X = rng.normal(size=(m, 2 * d))
+            X[:, :d] += (0.65 if how == "classes" else 0.4) * y[:, np.newaxis]
+            options = {}
+            if how == "groups":
+                X, y = np.repeat(X[:40], 2, axis=0), np.repeat(y[:40], 2)
+                options = {"groups": np.repeat(np.arange(40), 2)}
+            elif how == "weights":
+                options = {"sample_weight": rng.integers(1, 3, m).astype(float)}
+            elif how == "gaps":
+                X[rng.random(X.shape) < 0.1] = np.nan
+            both = screen(X, y, **options)
+            alone = screen(X, y, method="hsic", **options)
+            assert (both.method, alone.method) == ("omnibus", "hsic")
+            np.testing.assert_array_equal(both.scores, alone.scores)
+            np.testing.assert_array_equal(both.effects, alone.effects)
+            found = [each.pvalues <= 0.05 for each in (both, alone)]
+            rates.append([[each[:d].mean(), each[d:].mean()] for each in found])
+        (power, level), (power_alone, _) = np.mean(rates, axis=0)
+        assert power > power_alone + 0.05
+        assert level < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / (5 * d))
+
+    def test_finds_other_shapes_too(self, rng: np.random.Generator) -> None:
+        x = rng.normal(size=(200, 2))
+        c = rng.integers(0, 2, 200)
+        assert screen(x, x[:, 0] ** 2).pvalues[0] < 1e-6
+        assert screen(x * np.array([1.0 + 2.0 * c, np.ones(200)]).T, c).pvalues[0] < 1e-6
+
+    def test_without_a_linear_part_pvalues_are_those_of_hsic(
+        self, rng: np.random.Generator
+    ) -> None:
+        x, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
+        found = screen(x, y)
+        assert found.method == "hsic"
+        np.testing.assert_array_equal(found.pvalues, screen(x, y, method="hsic").pvalues)
+        assert screen(x, y[:, 0], kernel="gaussian").method == "hsic"
+
+    def test_a_method_must_be_known(self, rng: np.random.Generator) -> None:
+        with pytest.raises(ValueError, match="method of screen must be 'omnibus' or 'hsic'"):
+            screen(rng.normal(size=(20, 2)), rng.normal(size=20), method="best")  # type: ignore[arg-type]
+
+
+def test_columns_are_ranked_by_effect_and_printed_so(rng: np.random.Generator) -> None:
+    y = rng.integers(0, 2, 200)
+    X = np.column_stack(
+        [y + 0.45 * rng.normal(size=200), np.where(rng.random(200) < 0.93, y, 1 - y)]
+    )
+    found = screen(X, y)
+    assert np.argsort(found.ranking).tolist() == np.argsort(-found.effects).tolist()
+    assert found.to_frame("pandas")["effect"].is_monotonic_decreasing
+    lines = repr(screen(rng.normal(size=(60, 12)), rng.normal(size=60))).splitlines()
+    assert len(lines) == 12  # a caption, titles and ten columns
+    assert lines[1].split() == ["rank", "column", "score", "effect", "p", "(adjusted)"]

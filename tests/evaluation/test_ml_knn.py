@@ -13,7 +13,7 @@ Y = np.column_stack([X[:, 0] > 0, X[:, 1] + 0.5 * rng.normal(size=80) > 0.5, X[:
 NEW = rng.normal(size=(25, 3))
 
 
-@parametrize_with_checks([MLkNN(), MLkNN(n_neighbors=3)])
+@parametrize_with_checks([MLkNN(n_neighbors=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,20 +70,24 @@ def test_dependence_on_the_inputs_alone_is_pca() -> None:
     np.testing.assert_allclose(np.abs(model.fit(X).components_), np.abs(expected), atol=1e-8)
 
 
-def relevance(p: np.ndarray, earlier: np.ndarray, weights: dict[str, Dependence], y: Any) -> float:
-    """The sum, from the definition."""
-    f = X @ p[:, np.newaxis] / linalg.norm(p)
-    kernels = {"target": "linear", "features": "linear", "inputs": "linear"}
+def relevance(
+    earlier: np.ndarray, weights: dict[str, Dependence], y: Any
+) -> Callable[[np.ndarray], float]:
+    """The sum of a direction, from the definition."""
     others = {"target": y[:, np.newaxis], "features": earlier, "inputs": X}
-    total = 0.0
+    terms = []
     for name, term in weights.items():
-        if others[name].shape[1] == 0:
-            continue
-        kernel = kernels[name] if term.kernel == "auto" else term.kernel
-        both = {"target_kernel": kernel, "unbiased": term.unbiased}
-        own = hsic(others[name], others[name], kernel=kernel, target_kernel=kernel, unbiased=False)
-        total += term.weight * hsic(f, others[name], kernel="linear", **both) / np.sqrt(own)
-    return total
+        if others[name].shape[1]:
+            kernel = "linear" if term.kernel == "auto" else term.kernel
+            both = {"target_kernel": kernel, "unbiased": term.unbiased}
+            own = hsic(others[name], others[name], kernel=kernel, **both | {"unbiased": False})
+            terms.append((term.weight / np.sqrt(own), others[name], both))
+
+    def value(p: np.ndarray) -> float:
+        f = X @ p[:, np.newaxis] / linalg.norm(p)
+        return sum(share * hsic(f, other, kernel="linear", **both) for share, other, both in terms)
+
+    return value
 
 
 @pytest.mark.parametrize("unbiased", [False, True])
@@ -96,7 +101,8 @@ def test_a_sum_is_maximised(kernel: Any, unbiased: bool) -> None:
     model = DependenceStructure(2, combine="sum", **weights).fit(X, NUMBERS)
     for count in (0, 1):
         earlier = X @ model.components_[:count].T
-        own = relevance(model.components_[count], earlier, weights, NUMBERS)
+        criterion = relevance(earlier, weights, NUMBERS)
+        own = criterion(model.components_[count])
         terms = {"target": 0, "features": 1, "inputs": 2}
         weighted = sum(
             weights[name].weight * model.dependences_[count, at] for name, at in terms.items()
@@ -104,9 +110,7 @@ def test_a_sum_is_maximised(kernel: Any, unbiased: bool) -> None:
         assert own == pytest.approx(weighted, rel=1e-8)
         for seed in range(5):
             start = np.random.default_rng(seed).normal(size=5)
-            best = optimize.minimize(
-                lambda p, earlier=earlier: -relevance(p, earlier, weights, NUMBERS), start
-            )
+            best = optimize.minimize(lambda p, criterion=criterion: -criterion(p), start)
             assert -best.fun <= own + 1e-6 * abs(own)
 
 
@@ -120,9 +124,10 @@ def test_a_quotient_is_maximised() -> None:
     column = earlier - earlier.mean()
     trace = linalg.norm(centred.T @ column) ** 2 / linalg.norm(column) ** 2 / 59
 
+    wanted, unwanted = (relevance(earlier, terms, NUMBERS) for terms in (weights, avoided))
+
     def quotient(p: np.ndarray) -> float:
-        loss = relevance(p, earlier, avoided, NUMBERS) + alpha * trace
-        return relevance(p, earlier, weights, NUMBERS) / loss
+        return wanted(p) / (unwanted(p) + alpha * trace)
 
     own = quotient(model.components_[1])
     for seed in range(5):

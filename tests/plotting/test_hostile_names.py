@@ -18,6 +18,7 @@ from depmax.plotting import (
     HeatMapDisplay,
     LoadingsDisplay,
     RankingDisplay,
+    RecoveryDisplay,
     TargetByColumnDisplay,
 )
 from depmax.plotting.style import short, short_labels
@@ -76,6 +77,7 @@ PICTURES: dict[str, Callable[[str], Any]] = {
     "components": _components,
     "column": _column,
     "curves": _curves,
+    "recovery": lambda name: RecoveryDisplay([name, "b"], ["linear"], *np.full((4, 2, 1), 0.5)),
     "scatter of numbers": _scatter_of_numbers,
     "scatter of classes": _scatter_of_classes,
     "scatter of features": _scatter_of_features,

@@ -240,6 +240,11 @@ class Columns:
         "a feature.",
         metavar="COLUMN",
     )
+    event: str | None = option(
+        "Column that says whether the event was seen (1) or the time in --target is censored (0): "
+        "the target is then survival times.",
+        metavar="COLUMN",
+    )
     drop: list[str] | None = option("Ignore a column; may be repeated.", metavar="COLUMN")
     keep: list[str] | None = option(
         "Use a column although it looks like an identifier; may be repeated.", metavar="COLUMN"
@@ -269,6 +274,7 @@ class Columns:
             self.task.value,
             weight=self.weight,
             expand=self.expand,
+            event=self.event,
             **more,
         )
 

@@ -98,7 +98,7 @@ def conform(
         name, count = next(iter(missing.items()))
         raise DataError(
             f"{where} has missing values in {listed([repr(n) for n in missing])} ({count} in "
-            f"{name!r}): fit the model with --impute, which also fills them in new rows."
+            f"{name!r}): fit it behind depmax.Prepare(), or with depmax fit, which fills them."
         )
     return rows
 

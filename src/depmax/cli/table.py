@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +14,8 @@ from depmax.cli.errors import DataError, UserError, nearest
 from depmax.cli.output import Output
 from depmax.cli.reading.source import Source, kind_of
 from depmax.data import Target, Task, read_target, role_of_text
+from depmax.data.columns import counts_rows
+from depmax.data.survival import EVENT, TIME, checked_times, require_events
 from depmax.data.weights import read_weights
 
 if TYPE_CHECKING:
@@ -31,11 +32,6 @@ TYPES: dict[str, ColumnType] = {
 #: Fewer rows show nothing (the unbiased measures need four); classes that may be grades or counts.
 FEWEST_ROWS, FEWEST_GRADES = 4, 4
 
-#: Names such as id, ID, customer_id and customerId.
-_NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
-#: Names of years in English, German, French, Spanish and Italian.
-_NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
-
 
 @dataclass(frozen=True)
 class Request:
@@ -48,6 +44,7 @@ class Request:
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
     weight: str | None = None  # column that says how many rows each stands for
+    event: str | None = None  # column that says whether the target, a time, is not censored
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
@@ -66,7 +63,7 @@ class Request:
     @property
     def beside(self) -> list[tuple[str, str]]:
         """Columns that describe the rows and are not features, each with its option."""
-        named = (("--groups", self.groups), ("--weight", self.weight))
+        named = (("--groups", self.groups), ("--weight", self.weight), ("--event", self.event))
         return [(option, name) for option, name in named if name is not None]
 
 
@@ -102,6 +99,10 @@ class Table:
     @property
     def about_target(self) -> str:
         """Type of the target in words."""
+        if self.target.times is not None:
+            events, last = int(self.target.times[:, 0].sum()), self.target.times[:, 1].max()
+            censored = 100 * (1 - events / self.target.n_samples)
+            return f"times to {last:.4g}, {counted(events, 'event')}, {censored:.0f}% censored"
         if self.target.kind == "classes":
             classes = self.target.classes
             return f"{len(classes)} classes: {listed(map(str, classes), 6)}"
@@ -125,15 +126,15 @@ def is_large(source: Source) -> bool:
     return rows is not None and rows > DRAWN_ROWS and rows * len(source.schema()) > LARGE_TABLE
 
 
-def _rows_of(source: Source, columns: list[str], request: Request, notes: list[str]) -> Any:
-    """All rows or, if the request allows it, random rows of a large table, with a note."""
-    if not (request.draws_rows and is_large(source)):
+def read_rows(source: Source, columns: list[str], notes: list[str], seed: int = 0) -> pl.DataFrame:
+    """All rows or, of a large table, random ones, with a note."""
+    if not is_large(source):
         return source.read(columns)
     notes.append(
         f"{source.name} has {source.n_rows():,} rows: the results below come from {DRAWN_ROWS:,} "
-        f"of them, drawn at random (seed {request.seed})."
+        f"of them, drawn at random (seed {seed})."
     )
-    return source.sample(columns, DRAWN_ROWS, request.seed)
+    return source.sample(columns, DRAWN_ROWS, seed)
 
 
 def make_table(source: Source, request: Request) -> Table:
@@ -167,17 +168,21 @@ def make_table(source: Source, request: Request) -> Table:
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
     read = {*_usable(features, targets, request, notes), *beside.values()}
-    frame = _rows_of(source, [name for name in used if name in read], request, notes)
+    wanted = [name for name in used if name in read]
+    draws = request.draws_rows
+    frame = read_rows(source, wanted, notes, request.seed) if draws else source.read(wanted)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {counted(frame.height, 'row')} with a target: at least "
             f"{FEWEST_ROWS} are needed to detect any dependence."
         )
+    if request.event is not None:
+        y = _times_of_rows(frame, targets, request.event, request.task)
     groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
     raw = _features(frame.drop([*targets, *beside.values()]), request, notes)
-    X, expand = _expanded(raw, request, notes)
+    raw, X, expand = _expanded(raw, request, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
@@ -214,14 +219,22 @@ def as_features(frame: pl.DataFrame, sentences: Iterable[str] = ()) -> pl.DataFr
 
 def _expanded(
     raw: pl.DataFrame, request: Request, notes: list[str]
-) -> tuple[pl.DataFrame, Expand | None]:
-    """Features with numbers in the place of dates and sentences, with a note."""
+) -> tuple[pl.DataFrame, pl.DataFrame, Expand | None]:
+    """Features that are used, and with numbers in the place of dates and sentences, with a note."""
     from depmax.evaluation.expand import expanded
 
     if not any(dtype.is_temporal() or dtype == pl.String for dtype in raw.schema.values()):
-        return raw, None
+        return raw, raw, None
     X, expand = expanded(raw)
     assert expand is not None
+    mute = [name for name, words in expand.words_.items() if not words]
+    if mute:
+        notes.append(f"{_ignored('free-text', mute)} (override with --keep).")
+    fixed = [name for name, parts in expand.dates_.items() if not parts]
+    if fixed:
+        notes.append(f"{_ignored('constant', fixed)}.")
+    if mute or fixed:
+        return _expanded(raw.drop(*mute, *fixed), request, notes)
     for name in request.given:
         if name in expand.dates_ or name in expand.words_:
             raise DataError(
@@ -231,7 +244,7 @@ def _expanded(
     used = [f"{name!r} as {listed(parts)}" for name, parts in expand.dates_.items()]
     used += [f"{name!r} as {counted(len(words), 'word')}" for name, words in expand.words_.items()]
     notes.append(f"Dates and texts are used: {listed(used, 6)} (--no-expand ignores them).")
-    return X, expand
+    return raw, X, expand
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
@@ -354,8 +367,7 @@ def _is_identifier(series: pl.Series, levels: int) -> bool:
     if levels < max(2, series.len()) or series.null_count() or not series.dtype.is_integer():
         return False
     low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]  # of integers
-    years = low >= 1000 and high < 3000 and _NAMED_YEAR.search(series.name)
-    return (high - low == levels - 1 and not years) or _NAMED_ID.search(series.name) is not None
+    return counts_rows(series.name, low, high, levels)
 
 
 def _require_finite(X: pl.DataFrame) -> None:
@@ -443,6 +455,24 @@ def ask(out: Output, source: Source, request: Request) -> Table:
 
 
 # --- what is known of the rows
+def _times_of_rows(frame: pl.DataFrame, targets: Sequence[str], name: str, task: Task) -> Any:
+    """The target as survival times, of which a column says whether they are censored."""
+    if len(targets) > 1 or task != "auto":
+        other = f"--task {task}" if task != "auto" else "several targets"
+        raise UserError(f"--event goes with one --target, the column of times, not with {other}.")
+    columns = [frame.get_column(each) for each in (name, targets[0])]
+    events, times = f"--event: column {name!r}", f"--target: column {targets[0]!r}"
+    for column, what in zip(columns, (events, times), strict=True):
+        if kind_of(column.dtype) not in ("number", "boolean"):
+            raise DataError(f"{what} holds {column.dtype}, not numbers.")
+    event, time = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns)
+    try:
+        require_events(rows := checked_times(event, time, events, times))
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return pl.DataFrame(rows, schema=[EVENT, TIME])
+
+
 def _complete(frame: pl.DataFrame, name: str, option: str, remedy: str) -> pl.Series:
     """A column that says something of every row."""
     missing = missing_counts(frame.select(name)).get(name)

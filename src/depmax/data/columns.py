@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ SHOWN_LEVELS = 3
 
 #: Types of all columns of a frame of pandas that one array may hold.
 _FLOATS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+#: Names such as id, ID, customer_id and customerId.
+_NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
+#: Names of years in English, German, French, Spanish and Italian.
+_NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 
@@ -126,6 +131,16 @@ def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
     if n_levels == n_rows:
         return "identifier"
     return "free text" if n_levels > max(MANY_LEVELS, n_values / 2) else "category"
+
+
+def counts_rows(name: str, low: int, high: int, n_rows: int) -> bool:
+    """Whether whole numbers that all differ count the rows, in any order, or are named id.
+
+    >>> counts_rows("row", 1, 100, 100), counts_rows("year", 1901, 2000, 100)
+    (True, False)
+    """
+    years = low >= 1000 and high < 3000 and _NAMED_YEAR.search(name)
+    return (high - low == n_rows - 1 and not years) or _NAMED_ID.search(name) is not None
 
 
 def in_narwhals(X: Any, **kinds: Any) -> Any:

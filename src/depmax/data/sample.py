@@ -37,6 +37,7 @@ from depmax.data.target import Target, read_target, require_classes
 from depmax.data.target_messages import refuse_unlabelled
 from depmax.kernels import (
     Capabilities,
+    Censored,
     ClassBalanced,
     Delta,
     Gaussian,
@@ -592,7 +593,14 @@ def target_sample(
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
-    rows = target.labels if recipe.capabilities.labels else target.vectors
+    able = recipe.capabilities
+    if able.survival:
+        if target.kind != "censored":
+            raise ValueError(f"{recipe!r} compares survival times, but y holds {target.kind}.")
+        if target.times is not None:
+            return Sample(recipe, target.times, weight=weight).resolved(choose)
+        recipe = Linear()  # residuals of times are scores without times
+    rows = target.labels if able.labels else target.weighed(weight).vectors
     if not is_part:
         warn_of_outputs(target, recipe)
     return Sample(recipe, rows, weight=weight).resolved(choose)
@@ -614,6 +622,8 @@ def kernel_of_target(target: Target) -> Kernel:
     if target.kind == "classes":
         require_classes(target.classes)
         return ClassBalanced() if len(target.classes) == 2 else Delta(weights="balanced")
+    if target.kind == "censored":
+        return Censored()
     return Linear() if target.kind == "multilabel" else Gaussian()
 
 

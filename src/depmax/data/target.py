@@ -18,6 +18,7 @@ from scipy import sparse
 from depmax._resources import cached_property
 from depmax.data.chunks import RowsInChunks
 from depmax.data.columns import WIDE, in_narwhals, is_missing
+from depmax.data.survival import are_survival_times, require_events, survival_rows
 from depmax.data.table import refuse_unreadable, require_finite
 from depmax.data.target_messages import (
     refuse_gaps,
@@ -25,16 +26,18 @@ from depmax.data.target_messages import (
     refuse_mixed,
     refuse_nested,
     refuse_ragged,
+    refuse_streamed_times,
     refuse_unknown_types,
     warn_of_order,
     warn_of_survival,
 )
+from depmax.kernels.censored import Censored
 from depmax.kernels.kernel import count_distinct, object_array
 
 if TYPE_CHECKING:
     from depmax.data.stream import StreamRows
 
-TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
+TargetKind = Literal["classes", "numbers", "multilabel", "multioutput", "censored"]
 #: What is to be predicted, where the type of the target is not to be guessed.
 Task = Literal["auto", "classification", "regression"]
 TASKS = ("auto", "classification", "regression")
@@ -161,12 +164,25 @@ class Target:
     """A target, its type, and which rows are labelled, in memory or read a chunk at a time."""
 
     kind: TargetKind
-    #: Labels of shape (n_samples,) for classes, else floats of shape (n_samples, n_outputs); or
-    #: what reads them a chunk at a time.
+    #: Labels of shape (n_samples,) for classes, else floats of shape (n_samples, n_outputs), of
+    #: survival times the coordinates of ``Censored``; or what reads them a chunk at a time.
     values: Any
     #: Whether each row has a label; of a table in chunks only rows that have one are visited.
     labelled: np.ndarray
     facts: TargetFacts | None = None  # about all rows
+    times: np.ndarray | None = None  # rows (event, time) of survival times
+
+    @classmethod
+    def of_times(cls, times: np.ndarray, weight: np.ndarray | None = None) -> Target:
+        """Survival times, where each row counts by its weight."""
+        values = Censored().resolve(times, sample_weight=weight).features(times)
+        return cls("censored", values, np.ones(len(times), dtype=bool), times=times)
+
+    def weighed(self, weight: np.ndarray | None) -> Target:
+        """The target where rows count by weights: of survival times other values."""
+        if weight is None or self.times is None:
+            return self
+        return Target.of_times(self.times, weight)
 
     @property
     def n_unlabeled(self) -> int:
@@ -180,7 +196,8 @@ class Target:
 
     def take(self, rows: np.ndarray) -> Target:
         """Some of the rows in memory; the type stays that of the whole."""
-        return Target(self.kind, self.values[rows], self.labelled[rows])
+        times = None if self.times is None else self.times[rows]
+        return Target(self.kind, self.values[rows], self.labelled[rows], times=times)
 
     @property
     def n_samples(self) -> int:
@@ -236,9 +253,8 @@ class Target:
     def labels(self) -> Any:
         """One label per row, for kernels of labels."""
         if self.n_columns > 1:
-            raise ValueError(
-                f"A kernel of labels needs one label per row, but y has {self.n_columns} columns."
-            )
+            what = f"y has {self.n_columns} columns" if self.times is None else "y holds times"
+            raise ValueError(f"A kernel of labels needs one label per row, but {what}.")
         if not self.is_streamed:
             return self.values if self.values.ndim == 1 else self.values[:, 0]
         is_float = self.classes.dtype.kind == "f"
@@ -286,7 +302,8 @@ def read_target(
 
     Text, booleans and categories are classes; floats with more than two values are numbers, even
     when whole; integers are classes up to 20 distinct values; a 2-D target of zeros and ones is
-    multi-label, any other 2-D target multi-output.
+    multi-label, any other 2-D target multi-output. A structured array of a boolean and a number, or
+    a frame of the columns ``event`` and ``time``, holds survival times, of which some are censored.
 
     Parameters
     ----------
@@ -309,6 +326,8 @@ def read_target(
     if isinstance(y, RowsInChunks):
         return _in_chunks(y, **rules)
     refuse_unreadable(y, "y")
+    if (times := survival_rows(y)) is not None:
+        return _censored(times, task, is_part)
     array, series = target_array(y), declared_categories(y)
     if array.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
@@ -327,6 +346,14 @@ def read_target(
         present, facts = _looked_at(array, missing, series is not None)
     kind = decide(facts, series, **rules)
     return Target(kind, _values(array, present, missing, kind, task), ~missing, facts)
+
+
+def _censored(times: np.ndarray, task: Task, is_part: bool) -> Target:
+    if task != "auto":
+        raise ValueError(f"task={task!r} is not for survival times, as y holds: omit it.")
+    if not is_part:
+        require_events(times)
+    return Target.of_times(times)
 
 
 def decide(
@@ -412,6 +439,8 @@ def target_array(y: Any) -> np.ndarray:
             "requires y to be passed, but the target y is None: these methods are supervised."
         )
     array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
+    if array.dtype.kind == "V" and survival_rows(array) is not None:
+        refuse_streamed_times()
     if array.dtype.kind in "mMcVO":
         refuse_unknown_types(array)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -424,6 +453,8 @@ def _as_array(y: Any) -> np.ndarray:
     if isinstance(native, nw.Series):
         return _of_series(native)
     if isinstance(native, nw.DataFrame):
+        if are_survival_times(native):  # of a table in memory, read_target has read them
+            refuse_streamed_times()
         columns = [_of_series(series) for series in native.iter_columns()]
         warn_of_survival(native)
         return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -63,12 +63,21 @@ def refuse_ragged(reason: object) -> NoReturn:
     ) from None
 
 
+def refuse_streamed_times() -> NoReturn:
+    """Refuse survival times of which only a chunk is there."""
+    raise TypeError(
+        "y holds survival times: who is still at risk is "
+        "known of all rows only, so pass a table in memory, such as X.compute() and y.compute()."
+    )
+
+
 def _refuse_records(names: tuple[str, ...]) -> NoReturn:
     fields = ", ".join(map(repr, names))
     raise TypeError(
-        f"y is a structured array with the fields {fields}, as for survival times: depmax has no "
-        f"measure of censored times. Pass one field, such as y[{names[-1]!r}], or several as the "
-        "columns of a data frame, which are then several outputs, each compared as it is."
+        f"y is a structured array with the fields {fields}. Survival times are read from two "
+        "fields, one of booleans (whether the event was seen) and one of numbers (the time); for "
+        f"anything else pass one field, such as y[{names[-1]!r}], or a data frame with a column "
+        "per output."
     )
 
 
@@ -182,8 +191,7 @@ def warn_of_survival(frame: Any) -> None:
         warn_caller(
             f"y has two columns and so two outputs, {event.name!r} and {times.name!r}, each "
             f"compared as it is. If {event.name!r} says whether {times.name!r} was observed to its "
-            "end, censoring is not taken into account: drop censored rows, or pass "
-            f"{times.name!r} alone.",
+            "end, name the columns 'event' and 'time': they are then read as survival times.",
             UserWarning,
         )
 

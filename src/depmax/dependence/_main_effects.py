@@ -322,7 +322,7 @@ class PairTarget:
             require_equal_length(m, target.n_samples)
             if target.kind == "classes":
                 return cls._of_classes(target, effects)
-            if target.kind != "multilabel":
+            if target.kind not in ("multilabel", "censored"):
                 return cls._of_numbers(target.vectors, effects)
         coordinates = _coordinates(y, target_kernel)
         require_equal_length(m, coordinates.shape[1])

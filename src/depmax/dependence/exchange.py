@@ -130,7 +130,7 @@ class FreeRows(Exchange):
         )
 
 
-FREE = FreeRows()
+FREE: Exchange = FreeRows()
 
 
 class TooFewWays(ValueError):  # noqa: N818  (what is wrong, not that it is an error)
@@ -235,18 +235,6 @@ def exchange_of(groups: Any) -> Exchange:
     if groups is None:
         return FREE
     return groups if hasattr(groups, "plan") else WholeGroups(groups)
-
-
-def as_exchange(groups: Any) -> Exchange | None:
-    """As ``exchange_of``, None for free rows."""
-    return None if groups is None else exchange_of(groups)
-
-
-def plan_of(
-    groups: Any, n_samples: int, target: Any = None, inputs: Any = None
-) -> PermutationScheme | None:
-    """As ``scheme_of``, None for free rows."""
-    return None if groups is None else scheme_of(groups, n_samples, target, inputs)
 
 
 def scheme_of(

@@ -615,7 +615,7 @@ def _family_of_table(X: Any) -> Family:
 
 def _family_of_target(y: Any) -> Family:
     target = read_target(y)
-    if target.kind in ("classes", "multilabel"):
+    if target.kind in ("classes", "multilabel", "censored"):
         return Family.given([target_sample(target, "auto")])
     warn_of_outputs(target, Gaussian())
     return Family.of_table(Table(target.vectors))

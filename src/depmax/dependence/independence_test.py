@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax._text import html_table, short_effect, short_pvalue
+from depmax._text import html_table, printable, short_effect, short_pvalue
 from depmax._warnings import warn_caller
 
 #: Standard errors above which what both regressions may have missed is told.
@@ -146,13 +146,13 @@ class AggregateTest(IndependenceTest):
         return squares / total if total > 0 else squares
 
 
-#: Columns that a notebook shows.
-SHOWN = 10
+#: Columns that a printed screening shows, and what it says of each.
+SHOWN, HEAD = 10, ("rank", "column", "score", "effect", "p (adjusted)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Screening:
-    """Score and significance of every column."""
+    """Score and significance of every column; printed, the best ones as a table."""
 
     names: tuple[str, ...]
     scores: np.ndarray  # HSIC of each column with the target
@@ -163,14 +163,21 @@ class Screening:
     effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
     effects_low: np.ndarray  # interval of 95%, NaN without rows in memory
     effects_high: np.ndarray
+    #: What p-values are of: "omnibus", HSIC and the linear part together, or "hsic", HSIC alone.
+    method: str = "hsic"
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
     missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
     _library: str | None = field(default=None, repr=False)
 
     @property
     def ranking(self) -> np.ndarray:
-        """Rank of each column, 1 for the largest score, all distinct."""
-        order = np.argsort(-self.scores, kind="stable")
+        """Rank of each column, 1 for the largest effect, all distinct.
+
+        Effects can be compared between columns. Scores decide between equal effects, and where
+        effects are not known: given confounders and with weights of rows.
+        """
+        effects = np.where(np.isnan(self.effects), 0.0, self.effects)
+        order = np.lexsort((-self.scores, -effects))
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(1, len(order) + 1)
         return ranks
@@ -199,7 +206,9 @@ class Screening:
         return make_frame(columns, library or self._library)
 
     def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
-        """Draw the scores of the best columns with adjusted p-values; needs matplotlib.
+        """Draw the effects of the best columns with adjusted p-values; needs matplotlib.
+
+        Scores, where effects are not known.
 
         Parameters
         ----------
@@ -212,34 +221,45 @@ class Screening:
         """
         from depmax.plotting import RankingDisplay
 
-        display = RankingDisplay.from_predictions(
-            np.maximum(self.scores, 0.0),  # an unbiased estimate may be negative
-            names=self.names,
-            pvalues_adjusted=self.pvalues_adjusted,
-            label="HSIC with the target",
-            n_shown=n_shown,
-        )
-        return display.plot(ax=ax)
+        return RankingDisplay.from_estimator(self, n_shown=n_shown, ax=ax)
 
     def _repr_html_(self) -> str:
         """The best columns as a table, for notebooks."""
-        order = np.argsort(self.ranking)[:SHOWN]
-        rows = [
+        return html_table(HEAD, self._best(), self._caption())
+
+    def __repr__(self) -> str:
+        """The best columns as a table in plain text."""
+        rows = [HEAD, *self._best()]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if title == "column" else cell.rjust(width)
+                for title, cell, width in zip(HEAD, row, widths, strict=True)
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([self._caption(), *lines])
+
+    def _best(self) -> list[tuple[str, ...]]:
+        """Cells of the best columns."""
+        return [
             (
                 str(rank),
-                self.names[place],
+                printable(str(self.names[place])),
                 f"{max(0.0, self.scores[place]):.3g}",
                 short_effect(
                     self.effects[place], self.effects_low[place], self.effects_high[place]
                 ),
                 short_pvalue(self.pvalues_adjusted[place]),
             )
-            for rank, place in enumerate(order, 1)
+            for rank, place in enumerate(np.argsort(self.ranking)[:SHOWN], 1)
         ]
+
+    def _caption(self) -> str:
         found = int((self.pvalues_adjusted <= 0.05).sum())
         depend = "depends" if found == 1 else "depend"
-        caption = (
+        shown = min(SHOWN, len(self.names))
+        return (
             f"{found:,} of {len(self.names):,} columns {depend} on the target (false discovery "
-            f"rate 5%); the best {len(rows)} are shown"
+            f"rate 5%); the best {shown} are shown"
         )
-        return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)

@@ -1,6 +1,7 @@
 """Kernels for vectors, labels, strings and mixed tables, and their sums and products."""
 
 from depmax.kernels.adapters import FromFunction, FromMap, FromScikitLearn, Precomputed
+from depmax.kernels.censored import Censored
 from depmax.kernels.composite import Columns, Product, Scaled, Sum, WeightedSum
 from depmax.kernels.distances import (
     BandwidthKernel,
@@ -21,6 +22,7 @@ from depmax.kernels.strings import Spectrum, Subsequence
 __all__ = [
     "BandwidthKernel",
     "Capabilities",
+    "Censored",
     "ClassBalanced",
     "Columns",
     "Delta",

@@ -37,6 +37,8 @@ class Capabilities:
     vector_input: bool = True
     #: Rows are class labels of any type (the target kernels of classification).
     labels: bool = False
+    #: Rows are (event, time): survival times, some of them censored.
+    survival: bool = False
     #: k(x, z) depends on x - z only.
     stationary: bool = False
     #: k(x, z) is a function of ||x - z||² alone, which ``of_squares`` computes.
@@ -81,6 +83,7 @@ class Capabilities:
 SHARED = (
     "vector_input",
     "labels",
+    "survival",
     "stationary",
     "radial",
     "factors_over_features",

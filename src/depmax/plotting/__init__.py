@@ -9,6 +9,7 @@ from depmax.plotting.curves import Curve, DependencePathDisplay, DimensionCurveD
 from depmax.plotting.dependence import HeatMapDisplay, NullDisplay
 from depmax.plotting.features import FeatureScatterDisplay, LoadingsDisplay
 from depmax.plotting.influence import InfluenceDisplay
+from depmax.plotting.recovery import RecoveryDisplay
 
 __all__ = [
     "Curve",
@@ -20,5 +21,6 @@ __all__ = [
     "LoadingsDisplay",
     "NullDisplay",
     "RankingDisplay",
+    "RecoveryDisplay",
     "TargetByColumnDisplay",
 ]

@@ -119,12 +119,15 @@ class RankingDisplay(Display):
             Draw at once.
         """
         if not hasattr(selector, "fit") and hasattr(selector, "pvalues_adjusted"):
+            effects = np.asarray(selector.effects, dtype=float)
+            known = not np.isnan(effects).all()
             screened = cls(
                 tuple(map(str, selector.names)),
-                np.asarray(selector.scores, dtype=float),
+                effects if known else np.maximum(selector.scores, 0.0),  # may be negative
                 np.asarray(selector.ranking),
                 np.asarray(selector.pvalues_adjusted, dtype=float),
                 n_shown=n_shown,
+                label="effect on the target, from 0 to 1" if known else "HSIC with the target",
             )
             return screened._drawn_on(ax)
         selector = last_step(selector, "ranking_")

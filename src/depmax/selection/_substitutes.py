@@ -100,6 +100,23 @@ def substitutes(
     return result
 
 
+def shared(X: np.ndarray, y: np.ndarray, coded_x: np.ndarray, coded_y: np.ndarray) -> np.ndarray:
+    """Part of the variation of each column of X (rows here) that each column of y shares.
+
+    It is that of :func:`substitutes`, one for a column itself.
+
+    Parameters
+    ----------
+    X, y : arrays of shapes (n_samples, n_features) and (n_samples, n_others)
+    coded_x, coded_y : arrays of bool of shapes (n_features,) and (n_others,)
+        Whether a column holds codes of levels.
+    """
+    if len(X) > ROWS:
+        some = some_rows(len(X), ROWS)
+        X, y = X[some], y[some]
+    return _by_spaces(y, coded_y)(X, coded_x).shares()
+
+
 @dataclass(frozen=True)
 class _Shared:
     """What each of some columns (rows here) shares with each kept one."""
@@ -233,7 +250,7 @@ def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
         order = np.argsort(values)
         ordered = values[order]
         if is_code or len(X) < 2 or not (ordered[1:] > ordered[:-1]).all():
-            read.append(_of_known(_unit_levels if is_code else _unit_ranks, values))
+            read.append(_of_known(unit_levels if is_code else _unit_ranks, values))
         else:  # all differ: every such column has the same ranks in another order
             vector = np.empty_like(increasing)
             vector[0, order] = increasing[0]
@@ -269,10 +286,10 @@ def _unit_ranks(values: np.ndarray) -> _Read:
     ranks = rankdata(values)
     ranks -= ranks.mean()
     unit = (ranks / np.linalg.norm(ranks))[np.newaxis]
-    return unit, np.ones(1), _log_orders(len(values), counts)
+    return unit, np.ones(1), log_orders(len(values), counts)
 
 
-def _unit_levels(codes: np.ndarray) -> _Read:
+def unit_levels(codes: np.ndarray) -> _Read:
     """Principal axes of the centred indicators, (n_levels - 1, n_samples)."""
     levels, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
     shares = counts / counts.sum()
@@ -280,10 +297,10 @@ def _unit_levels(codes: np.ndarray) -> _Read:
     variances, axes = variances[1:], axes[:, 1:].T  # the sum of all indicators is constant
     centred = (axes - axes @ shares[:, np.newaxis]) / np.sqrt(variances)[:, np.newaxis]
     weights = variances / variances.sum() if len(levels) > 1 else variances
-    return centred[:, places.ravel()], weights, _log_orders(len(codes), counts)
+    return centred[:, places.ravel()], weights, log_orders(len(codes), counts)
 
 
-def _log_orders(n_samples: int, counts: np.ndarray) -> float:
+def log_orders(n_samples: int, counts: np.ndarray) -> float:
     """Logarithm of the number of different orders of values that occur so often."""
     return float(gammaln(n_samples + 1) - gammaln(counts + 1.0).sum())
 

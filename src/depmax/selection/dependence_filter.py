@@ -242,6 +242,7 @@ _WORDS: dict[TargetKind, str] = {
     "numbers": "numbers",
     "multilabel": "several labels per row",
     "multioutput": "several columns of numbers",
+    "censored": "survival times",
 }
 
 

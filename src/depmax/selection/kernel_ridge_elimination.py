@@ -227,7 +227,7 @@ class KernelRidgeElimination(UnitSelector):
         unsupervised = self._is_unsupervised()
         if unsupervised:
             y = all_columns(make_units(X, None, categories, Gaussian(), "neutral", weight), weight)
-        target = read_target(y)
+        target = read_target(y).weighed(weight)
         if target.kind == "multioutput" and not unsupervised:  # outputs count alike, in any unit
             y = standardized(target.values, weight)
             target = read_target(y)

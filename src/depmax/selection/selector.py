@@ -308,8 +308,9 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         normalised HSIC of each column alone, from 0 to 1, with an interval of 95%: that of
         :func:`depmax.screen`.
 
-        The p-value (where the selector has them) is that of the screening of each column alone,
-        adjusted over all columns: it says nothing about the selected set as a whole.
+        The p-value (where the selector has them) is that of the screening of each column alone, by
+        HSIC (a filter by HSIC: also by the linear part), adjusted over all columns: it says nothing
+        about the selected set as a whole.
         """
         check_is_fitted(self)
         order = np.argsort(self.ranking_)

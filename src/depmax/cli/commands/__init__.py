@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from depmax.cli import options as o
 from depmax.cli.commands.compare import compare
 from depmax.cli.commands.models import fit, transform
+from depmax.cli.commands.profile import profile
 from depmax.cli.commands.screen import screen
 from depmax.cli.commands.select import select
 from depmax.cli.output import Output
@@ -19,6 +20,8 @@ from depmax.cli.output import Output
 _HELP = """Which few features predict this, how sure can we be, and which method should I use?
 
 [bold]Examples[/]
+
+  depmax profile patients.csv
 
   depmax compare patients.csv --target outcome
 
@@ -211,5 +214,5 @@ def cautions(out: Output) -> None:
     out.finish()
 
 
-for command in (compare, screen, select, fit, transform, methods, datasets, cautions):
+for command in (profile, compare, screen, select, fit, transform, methods, datasets, cautions):
     app.command(cls=_Command)(command)

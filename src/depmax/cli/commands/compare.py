@@ -70,6 +70,12 @@ class Judging:
         min=1.0,
         metavar="SECONDS",
     )
+    planted: bool = o.option(
+        "Also plant targets made of known columns of this table, and tell how many of these "
+        "columns the selectors find. Takes about as long again.",
+        "--planted/--no-planted",
+        default=False,
+    )
     rows: str = o.option(
         "Largest number of rows to use; from a longer table this many are drawn at random. Pass "
         "all to use every row.",
@@ -120,6 +126,11 @@ def compare(
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
+    if columns.event is not None:
+        raise UserError(
+            "--event: compare knows no predictor that takes censored times. depmax screen and "
+            "depmax select do."
+        )
     require_report()
     methods = _named_methods(judging.method)
     _require_scorer(judging.scoring)
@@ -155,6 +166,7 @@ def compare(
             n_jobs=n_jobs,
             progress=listen,
             ignore=ignored,
+            planted=judging.planted,
         )
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
@@ -225,6 +237,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
         out.result(name, facts[name])
     out.note(limits(found))
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
+    if found.planted is not None:
+        out.result("planted", facts["planted"], str(found.planted))
     out.result("complete", found.complete)
 
 

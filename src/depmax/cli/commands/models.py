@@ -25,7 +25,7 @@ def fit(
         default="model.skops",
         metavar="FILE",
     ),
-    method: o.Method = "BAHSIC",
+    method: o.Method = "KernelRidgeElimination",
     n: str | None = o.option(
         "Number of features; for selectors also a share below 1, or auto. By default the method "
         "decides.",

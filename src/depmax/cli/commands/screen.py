@@ -53,10 +53,10 @@ def screen(
     n_jobs: o.AllJobs = -1,
     out: Output,
 ) -> None:
-    """Score every column by its dependence on the target, linear or not, with p-values.
+    """Rank every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence; the effect is the same on a scale from 0 to 1,
-    with a 95% interval, comparable between columns of any unit and type. If no column depends on
+    Columns are ranked by the effect, from 0 to 1 with a 95% interval, comparable between columns
+    of any unit and type; the score (HSIC) is the same unscaled. If no column depends on
     the target by itself, all columns are tested together: columns may matter only jointly. Each of
     the two questions is asked at --level, so on noise one of them says "dependence" in up to twice
     as many tables (7 to 10% at 0.05 in simulations).
@@ -98,7 +98,8 @@ def screen(
             sample_weight=table.weights,
         )
     order = found.ranking.argsort()
-    best = max(float(found.scores.max()), 1e-300)
+    sizes = found.scores if np.isnan(found.effects).all() else found.effects
+    best = max(float(sizes.max()), 1e-300)
     rows: list[dict[str, Any]] = [
         {
             "column": found.names[place],
@@ -155,14 +156,14 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     The estimate of HSIC is unbiased, so that it is about as often negative as positive where there
     is no dependence; a person reads both as none.
     """
-    score = max(0.0, row["score"])
+    size = max(0.0, row.get("effect", row["score"]))
     return {
         "rank": row["rank"],
         "column": row["column"],
-        "score": score,
+        "score": max(0.0, row["score"]),
         **effect_for_people(row),
         "pvalue_adjusted": row["pvalue_adjusted"],
-        "": "█" * round(BAR * score / best),
+        "": "█" * round(BAR * size / best),
         "pvalue": row["pvalue"],
     }
 

@@ -454,7 +454,7 @@ def read_left_target(
     if target.kind in ("classes", "multilabel"):
         return target_sample(target, target_kernel), NOTHING
     left = left_of_columns(target.values, range(target.values.shape[1]), regressions)
-    return target_sample(replace(target, values=left.values), target_kernel), left
+    return target_sample(replace(target, values=left.values, times=None), target_kernel), left
 
 
 def _require_rows(name: str, n_rows: int, regressions: Regressions) -> None:

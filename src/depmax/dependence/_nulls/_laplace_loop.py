@@ -331,6 +331,38 @@ def column_sums(  # type: ignore[no-untyped-def]  # numba's signature has the ty
 
 
 @compiled(
+    "void(float64[:, ::1], int64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    fastmath={"reassoc", "contract"},
+)
+def score_sums(ordered, orders, reached, axes, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Σa², Σa³, Σa⁴ and ‖Uᵀa‖² of the normal scores a of many sorted columns; U is ``axes``.
+
+    ``reached`` holds the sums of the scores of the first ranks, from 0; equal values share theirs.
+    """
+    m, rank = axes.shape
+    explained = np.empty(rank)
+    for j in range(len(ordered)):
+        x, order = ordered[j], orders[j]
+        explained[:] = 0.0
+        two, three, four, start = 0.0, 0.0, 0.0, 0
+        for i in range(1, m + 1):
+            if i == m or x[i] != x[start]:
+                count = i - start
+                a = (reached[i] - reached[start]) / count
+                square = a * a
+                two += count * square
+                three += count * square * a
+                four += count * square * square
+                for k in range(start, i):
+                    for b in range(rank):
+                        explained[b] += a * axes[order[k], b]
+                start = i
+        out[j, 0], out[j, 1], out[j, 2], out[j, 3] = two, three, four, 0.0
+        for b in range(rank):
+            out[j, 3] += explained[b] * explained[b]
+
+
+@compiled(
     "void(float64[::1], float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])",
     fastmath={"reassoc", "contract"},
 )

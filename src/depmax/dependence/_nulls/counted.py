@@ -23,20 +23,33 @@ from depmax._resources import cached_property
 from depmax.algebra.targets import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
-from depmax.data.stream import Stream, StreamRows
+from depmax.data.stream import Stream, StreamRows, View
 from depmax.dependence._nulls.law import (
     CHUNK,
     SKEWNESS_ROWS,
+    TINY,
     PermutationLaw,
     Spread,
+    is_out_of_range,
     leading_eigenvalues,
     n_rare,
     permutation_law,
     pvalue_of,
     pvalue_of_counts,
+    sequential_pvalue,
     spread_of_levels,
     spread_of_part,
     u_centred,
+)
+from depmax.dependence._nulls.linear_part import (
+    TIE,
+    VARIES,
+    Scores,
+    ShareLaw,
+    Strength,
+    combined,
+    has_room,
+    normal_scores,
 )
 from depmax.dependence._nulls.permutation import SLACK
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
@@ -161,12 +174,26 @@ class Grid:
 class LevelSums:
     """Sums over the rows of every level of some columns, and of the target over all rows."""
 
-    sums: tuple[np.ndarray, ...]  # per column (n_levels, r + 3): 1, x - middle, ‖ψ‖² and ψ
+    #: Per column (n_levels, r + 3): 1, x - middle, ‖ψ‖² and ψ; and scores b of a numeric target.
+    sums: tuple[np.ndarray, ...]
     fourth: float  # Σ‖ψ‖⁴
+    powers: np.ndarray  # Σb, Σb², Σb³, Σb⁴
 
     def __add__(self, other: LevelSums) -> LevelSums:
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
-        return LevelSums(sums, self.fourth + other.fourth)
+        return LevelSums(sums, self.fourth + other.fourth, self.powers + other.powers)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Normal scores b of a numeric target."""
+
+    view: View
+    scores: Scores
+
+    def __call__(self, block: Chunk) -> np.ndarray:
+        """Those of the rows of a block, of shape (n,)."""
+        return self.scores(np.asarray(self.view(block), dtype=np.float64).ravel())
 
 
 @dataclass(frozen=True)
@@ -176,17 +203,23 @@ class SumLevels:
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
     psi: CentredValues
+    line: Line | None = None
 
     def __call__(self, blocks: Iterator[Chunk]) -> LevelSums | None:
         """Sums of one piece."""
-        rank, fourth = self.psi.shape[1], 0.0
-        sums = [np.zeros((grid.count, rank + 3)) for grid in self.grids]
+        width, fourth, powers = self.psi.shape[1] + 3, 0.0, np.zeros(4)
+        width += self.line is not None
+        sums = [np.zeros((grid.count, width)) for grid in self.grids]
         for block in blocks:
             psi = self.psi.beside(None, block)
             squares = np.einsum("ij,ij->i", psi, psi)
             fourth += float(squares @ squares)
             n = len(psi)
-            beside = np.column_stack([np.ones(n), np.zeros(n), squares, psi])
+            parts = [np.ones(n), np.zeros(n), squares, psi]
+            if self.line is not None:
+                parts.append(self.line(block))
+                powers += [float(np.sum(parts[-1] ** power)) for power in (1, 2, 3, 4)]
+            beside = np.column_stack(parts)
             for place, column in enumerate(dense_columns(block.x, self.columns)):
                 grid = self.grids[place]
                 beside[:, 1] = column - grid.middle
@@ -195,7 +228,7 @@ class SumLevels:
                     (np.ones(n), grid.codes(column), np.arange(n + 1)), (grid.count, n)
                 )
                 sums[place] += rows @ beside
-        return LevelSums(tuple(sums), fourth)
+        return LevelSums(tuple(sums), fourth, powers)
 
 
 @dataclass(frozen=True)
@@ -206,11 +239,12 @@ class CountedColumn:
     counts: np.ndarray
     psi: np.ndarray  # Σψ, shape (n_levels, r)
     squares: np.ndarray  # Σ‖ψ‖²
+    line: np.ndarray  # Σb, shape (n_levels,); empty without
     edges: np.ndarray | None = None  # ends of the values that were rounded to each, (n_levels, 2)
 
     @classmethod
-    def of(cls, grid: Grid, sums: np.ndarray) -> CountedColumn:
-        """The levels that have rows."""
+    def of(cls, grid: Grid, sums: np.ndarray, rank: int) -> CountedColumn:
+        """The levels that have rows; Ψ has so many columns."""
         some = np.flatnonzero(sums[:, 0])
         counts = np.round(sums[some, 0]).astype(np.int64)
         edges = None
@@ -221,7 +255,8 @@ class CountedColumn:
             edges = grid.edges[some]
         else:
             values = grid.levels[some]
-        return cls(values, counts, sums[some, 3:], sums[some, 2], edges)
+        psi, line = sums[some, 3 : 3 + rank], sums[some, 3 + rank :].ravel()
+        return cls(values, counts, psi, sums[some, 2], line, edges)
 
     @property
     def n_samples(self) -> int:
@@ -247,7 +282,7 @@ def batches(grids: Sequence[Grid], width: int) -> Iterator[list[int]]:
     batch: list[int] = []
     size = 0
     for number, grid in enumerate(grids):
-        more = grid.count * (width + 3)
+        more = grid.count * (width + 4)
         if batch and size + more > MOST_SUMS:
             yield batch
             batch, size = [], 0
@@ -310,6 +345,7 @@ class TargetLevels:
 
     psi: np.ndarray  # shape (n_levels, r)
     counts: np.ndarray
+    line: np.ndarray  # scores b of a numeric target, shape (n_levels,); empty without
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,10 +356,17 @@ class CountedTarget:
     psi: CentredValues
     levels: TargetLevels | None  # where its values are few
     error: float  # part of the trace that is left out
+    #: If p-values see the linear part of a dependence too: of classes, as Ψ of length 1 has it, or
+    #: of numbers, by their scores.
+    of_classes: bool = False
+    line: Line | None = None
 
     @classmethod
-    def of(cls, side: Sample, tol: float) -> CountedTarget:
-        """Coordinates of the target kernel, cut at ``tol`` of its trace, from visits to y alone."""
+    def of(cls, side: Sample, tol: float, *, omnibus: bool = False) -> CountedTarget:
+        """Coordinates of the target kernel, cut at ``tol`` of its trace, from visits to y alone.
+
+        ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
+        """
         full = centred_target(side)
         assert full.gram is not None
         values, vectors = np.linalg.eigh(full.gram)
@@ -337,13 +380,20 @@ class CountedTarget:
             gram=np.diag(values[kept][::-1]),
         )
         lost = 0.0 if side.has_features else float(trailing[~kept].max(initial=0.0) / trailing[-1])
-        rows, levels = side.rows, None
+        rows, levels, line = side.rows, None, None
+        of_classes = omnibus and side.kernel.capabilities.labels
+        if omnibus and not of_classes and rows.shape[1:] == (1,):
+            some = np.asarray(rows[_some_rows(rows.shape[0], POOL_ROWS)], dtype=np.float64)
+            line = Line(rows.view, Scores(*np.unique(some, return_counts=True)))
         if rows.distinct is not None and rows.distinct[1] is not None:
             seen, counts = rows.distinct
             if len(seen) <= SKEWNESS_ROWS:
                 images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
-                levels = TargetLevels(full.slope * np.asarray(images) @ axes, counts)
-        return cls(rows.stream, psi, levels, lost)
+                if line is not None:
+                    line = replace(line, scores=Scores(seen.ravel().astype(np.float64), counts))
+                scores = np.empty(0) if line is None else line.scores(line.scores.values)
+                levels = TargetLevels(full.slope * np.asarray(images) @ axes, counts, scores)
+        return cls(rows.stream, psi, levels, lost, of_classes, line)
 
     @property
     def n_samples(self) -> int:
@@ -355,11 +405,33 @@ class CountedTarget:
         return self.psi.beside(None, self.stream.take(positions, inputs=False))
 
     @cached_property
-    def pool(self) -> np.ndarray:
-        """ψ of rows that stand for all where rows are permuted."""
+    def pool(self) -> tuple[np.ndarray, np.ndarray]:
+        """ψ and scores of rows that stand for all where rows are permuted."""
         if self.levels is not None and self.n_samples <= POOL_ROWS:
-            return np.repeat(self.levels.psi, self.levels.counts, axis=0)
-        return self.at(_some_rows(self.n_samples, POOL_ROWS))
+            line = self.levels.line if self.line is not None else np.zeros(len(self.levels.psi))
+            rows = np.repeat(np.arange(len(line)), self.levels.counts)
+            return self.levels.psi[rows], line[rows]
+        block = self.stream.take(_some_rows(self.n_samples, POOL_ROWS), inputs=False)
+        psi = self.psi.beside(None, block)
+        return psi, np.zeros(len(psi)) if self.line is None else self.line(block)
+
+    def linear(self, powers: np.ndarray) -> CountedLinear | None:
+        """The linear part, given Σb, Σb², Σb³ and Σb⁴; None if it is not asked for."""
+        m = self.n_samples
+        if self.line is not None:
+            mean, two, three, four = (powers / m).tolist()
+            variance = two - mean**2
+            if not has_room(1, m) or variance <= VARIES * max(two, TINY):
+                return None
+            third = three - 3.0 * mean * two + 2.0 * mean**3
+            fourth = four - 4.0 * mean * three + 6.0 * mean**2 * two - 3.0 * mean**4
+            law = ShareLaw(m, 1, fourth / (m * variance**2), third / np.sqrt(m * variance**3))
+            return CountedLinear(law, np.array([np.sqrt(m * variance)]), mean)
+        if not self.of_classes or self.levels is None or not has_room(self.psi.shape[1], m):
+            return None
+        assert self.psi.gram is not None
+        lengths = np.sqrt(np.diag(self.psi.gram))
+        return CountedLinear(ShareLaw.of(self.levels.psi / lengths, self.levels.counts), lengths)
 
     def spread(self, fourth: float) -> Spread:
         """Sums over its U-centred kernel matrix, given Σ‖ψ‖⁴."""
@@ -374,6 +446,21 @@ class CountedTarget:
         assert self.psi.gram is not None
         inner, total = float(np.sum(self.psi.gram**2)), self.psi.total
         return Terms(self.n_samples, inner - fourth, fourth, total**2, zero_diagonal=True).hsic()
+
+
+@dataclass(frozen=True)
+class CountedLinear:
+    """The linear part of a streamed target: coordinates U of length 1, from Ψ or from scores b."""
+
+    law: ShareLaw
+    lengths: np.ndarray  # of the columns of Ψ, or of b about its mean
+    mean: float | None = None  # of b; None: U is Ψ
+
+    def axes(self, psi: np.ndarray, line: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Sums of U over the rows of some levels, from those of ψ and of b."""
+        if self.mean is None:
+            return psi / self.lengths
+        return np.asarray((line - counts * self.mean)[:, np.newaxis] / self.lengths)
 
 
 def _some_rows(n_rows: int, size: int) -> np.ndarray:
@@ -415,11 +502,13 @@ class CountedScreening:
         width = target.psi.shape[1]
         for batch in batches(self.grids, width):
             grids = tuple(self.grids[number] for number in batch)
-            found = self.stream.total(SumLevels(tuple(batch), grids, target.psi))
+            work = SumLevels(tuple(batch), grids, target.psi, target.line)
+            found = self.stream.total(work)
             counted = zip(grids, found.sums, strict=True)
-            self.columns += [CountedColumn.of(grid, sums) for grid, sums in counted]
+            self.columns += [CountedColumn.of(grid, sums, width) for grid, sums in counted]
             fourth = found.fourth
         self.own_y, self.spread = target.own(fourth), target.spread(fourth)
+        self.linear = target.linear(found.powers)
 
     def kernel(self, recipe: Kernel, position: int) -> Kernel:
         """The kernel of a column, its recipe replaced by numbers."""
@@ -451,7 +540,9 @@ class CountedScreening:
         if telescopes:  # as for sorted columns in memory
             spread = replace(spread, leading=_leading(kernel, column))
         law = permutation_law(spread, self.spread, column.n_samples)
-        pvalue, method = self._pvalue(statistic, law, levels)
+        omnibus = self.linear is not None and telescopes
+        shown = ColumnScores.of(column, self.linear) if omnibus else None  # type: ignore[arg-type]
+        pvalue, method = self._pvalue(statistic, law, levels, shown)
         m = column.n_samples
         both = spread.squares / (m * (m - 3)), self.own_y
         effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
@@ -459,9 +550,13 @@ class CountedScreening:
         return ColumnScore(statistic, biased, pvalue, bandwidth, min(1.0, max(0.0, effect)), method)
 
     def _pvalue(
-        self, statistic: float, law: PermutationLaw, levels: LevelGram
+        self,
+        statistic: float,
+        law: PermutationLaw,
+        levels: LevelGram,
+        linear: ColumnScores | None,
     ) -> tuple[float, str]:
-        """P-value of a column and how it was found."""
+        """P-value of a column, perhaps with its linear part, and how it was found."""
         column, target, counted = levels.column, self.target.levels, None
         if target is not None and len(target.counts) == len(column.counts) == 2:
             ones_x, ones_y = int(column.counts[1]), int(target.counts[1])
@@ -472,15 +567,56 @@ class CountedScreening:
                 n_both = round(float(left @ step / (step @ step)))
                 counted = pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both)
         counts = column.counts, None if target is None else target.counts
-        permuted = partial(self._permuted, levels)
-        return pvalue_of(statistic, law, counts, column.n_samples, counted, permuted, SLACK)
+        m, permuted = column.n_samples, partial(self._permuted, levels, linear)
+        if linear is None or counted is not None or law.scale == 0.0:
+            alone = (hsic for hsic, _ in permuted())
+            return pvalue_of(statistic, law, counts, m, counted, lambda: alone, SLACK)
+        if is_out_of_range(law, counts, m):
+            strength = Strength(linear.target.law.rank, law.scale)
+            observed, chunks = strength.against((statistic, linear.share), permuted())
+            return sequential_pvalue(observed, chunks, TIE), "permutation"
+        both = combined(np.array([law.sf(statistic)]), linear.pvalue())
+        return float(both[0]), "gamma"
 
-    def _permuted(self, levels: LevelGram) -> Iterator[np.ndarray]:
-        """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
+    def _permuted(
+        self, levels: LevelGram, linear: ColumnScores | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """HSIC₁ and shares of random permutations of the target, with a fixed seed, in chunks."""
         rng, target = np.random.default_rng(0), self.target
         draw = _draw_counts if target.levels is not None else _draw_pool
         while True:
-            yield np.array([draw(levels, target, rng) for _ in range(CHUNK)])
+            hsic, shares = zip(
+                *(draw(levels, target, rng, linear) for _ in range(CHUNK)), strict=True
+            )
+            yield np.array(hsic), np.array(shares)
+
+
+@dataclass(frozen=True)
+class ColumnScores:
+    """Normal scores of a column by its levels, with the linear part of the target."""
+
+    target: CountedLinear
+    counts: np.ndarray
+    scores: np.ndarray  # of length 1 over all rows
+    share: float  # that the target explains
+
+    @classmethod
+    def of(cls, column: CountedColumn, target: CountedLinear) -> ColumnScores:
+        """Those of a counted column."""
+        scores = normal_scores(column.counts)
+        scores /= np.sqrt(column.counts @ scores**2)
+        found = scores @ target.axes(column.psi, column.line, column.counts)
+        return cls(target, column.counts, scores, float(found @ found))
+
+    def pvalue(self) -> np.ndarray:
+        """By the law, of shape (1,)."""
+        third, fourth = (np.array([self.counts @ self.scores**power]) for power in (3, 4))
+        return self.target.law.sf(np.array([self.share]), third, fourth)
+
+    def share_of(self, psi: np.ndarray, line: np.ndarray, counts: np.ndarray) -> float:
+        """Share explained by other sums of ψ and b over levels of so many rows."""
+        found = self.scores @ self.target.axes(psi, line, counts)
+        return float(found @ found)
 
 
 def _leading(kernel: Kernel, column: CountedColumn) -> tuple[float, ...]:
@@ -491,8 +627,10 @@ def _leading(kernel: Kernel, column: CountedColumn) -> tuple[float, ...]:
 
 
 # --- permutations ---------------------------------------------------------------------------------
-def _draw_counts(levels: LevelGram, target: CountedTarget, rng: np.random.Generator) -> float:
-    """HSIC₁ of a random table of the levels of both sides with their counts."""
+def _draw_counts(
+    levels: LevelGram, target: CountedTarget, rng: np.random.Generator, linear: ColumnScores | None
+) -> tuple[float, float]:
+    """HSIC₁ and share of a random table of the levels of both sides with their counts."""
     assert target.levels is not None
     column, of_y = levels.column, target.levels
     left = of_y.counts.astype(np.int64)
@@ -504,16 +642,22 @@ def _draw_counts(levels: LevelGram, target: CountedTarget, rng: np.random.Genera
             left = left - table[level].astype(np.int64)
     table[common] = left
     squares = np.einsum("ij,ij->i", of_y.psi, of_y.psi)
-    return levels.hsic(table @ of_y.psi, table @ squares, unbiased=True)
+    psi, share = table @ of_y.psi, 0.0
+    if linear is not None:
+        line = table @ of_y.line if len(of_y.line) else np.empty(0)
+        share = linear.share_of(psi, line, column.counts)
+    return levels.hsic(psi, table @ squares, unbiased=True), share
 
 
-def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generator) -> float:
-    """HSIC₁ with rows of the target drawn for the rare rows, or for some of many.
+def _draw_pool(
+    levels: LevelGram, target: CountedTarget, rng: np.random.Generator, linear: ColumnScores | None
+) -> tuple[float, float]:
+    """HSIC₁ and share with rows of the target drawn for the rare rows, or for some of many.
 
     Only rows that do not have the column's most frequent value matter. If these are too many to
     draw, rows are drawn for as many as the pool has: the law of m·HSIC₁ hardly depends on m.
     """
-    column, pool = levels.column, target.pool
+    column, (pool, scores) = levels.column, target.pool
     m, n = column.n_samples, min(column.n_samples, len(pool))
     counts = column.counts
     if n_rare(counts) > len(pool) or m <= len(pool):
@@ -522,24 +666,27 @@ def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generato
             if m <= len(pool)
             else (rng.choice(len(counts), n, p=counts / m))
         )
-        some = CountedColumn(
-            column.values,
-            np.bincount(codes, minlength=len(counts)),
-            column.psi,
-            column.squares,
-        )
-        drawn = pool[rng.permutation(len(pool))[:n]]
-        drawn = drawn - drawn.mean(axis=0)
-        part = LevelGram(some, levels.gram)
+        some = replace(column, counts=np.bincount(codes, minlength=len(counts)))
+        rows = rng.permutation(len(pool))[:n]
+        drawn = pool[rows] - pool[rows].mean(axis=0)
         psi, squares = _sums(drawn, codes, len(counts))
-        return n / m * part.hsic(psi, squares, unbiased=True)
+        value = n / m * LevelGram(some, levels.gram).hsic(psi, squares, unbiased=True)
+        if linear is None:
+            return value, 0.0
+        line = np.bincount(codes, weights=scores[rows], minlength=len(counts))
+        return value, m / n * linear.share_of(psi, line, some.counts)
     common = int(np.argmax(counts))
     rare = np.repeat(np.arange(len(counts)), np.where(np.arange(len(counts)) == common, 0, counts))
-    drawn = pool[rng.choice(len(pool), len(rare), replace=False)]
-    psi, squares = _sums(drawn, rare, len(counts))
+    rows = rng.choice(len(pool), len(rare), replace=False)
+    psi, squares = _sums(pool[rows], rare, len(counts))
     psi[common] = -psi.sum(axis=0)
     squares[common] = target.psi.total - squares.sum()
-    return levels.hsic(psi, squares, unbiased=True)
+    share = 0.0
+    if linear is not None:
+        line = np.bincount(rare, weights=scores[rows], minlength=len(counts))
+        line[common] = (linear.target.mean or 0.0) * m - line.sum()
+        share = linear.share_of(psi, line, counts)
+    return levels.hsic(psi, squares, unbiased=True), share
 
 
 def _sums(psi: np.ndarray, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -39,6 +39,7 @@ from depmax.dependence._nulls.law import (
     spread,
     third_moment,
 )
+from depmax.dependence._nulls.linear_part import TIE, LinearPart, Strength, combined
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
 from depmax.dependence._nulls.sorted_columns import (
     Drawn,
@@ -47,8 +48,7 @@ from depmax.dependence._nulls.sorted_columns import (
     heaviest_sf,
 )
 from depmax.dependence._terms import coordinates_to, terms
-from depmax.dependence.exchange import Exchange, TooFewWays
-from depmax.dependence.exchange import PermutationScheme as Plan
+from depmax.dependence.exchange import FREE, Exchange, PermutationScheme, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
@@ -93,9 +93,10 @@ class ScreeningTarget:
     coordinates: TargetCoordinates
     levels: Levels | None  # which rows of y are equal, if known
     error: float  # part of the kernel's trace that the coordinates leave out
+    scheme: PermutationScheme  # how its rows are permuted
     rows: Any = None  # of the target, that an exchange looks at
-    exchange: Exchange | None = None  # where rows are not independent, with
-    plan: Plan | None = None  # how these rows are exchanged
+    exchange: Exchange = FREE
+    linear: LinearPart | None = None  # if p-values are those of HSIC and of this together
     _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -103,13 +104,20 @@ class ScreeningTarget:
         cls,
         side: Sample,
         tol: float,
-        exchange: Exchange | None = None,
-        plan: Plan | None = None,
+        exchange: Exchange = FREE,
+        scheme: PermutationScheme | None = None,
+        *,
+        omnibus: bool = False,
     ) -> ScreeningTarget:
-        """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
+        """Coordinates of the target kernel, exact where it has them, else to ``tol``.
+
+        ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
+        """
         exact, error = coordinates_to(side, tol)
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        return cls(coordinates, Levels.of(side), error, side.rows, exchange, plan)
+        linear = LinearPart.of(side, coordinates.psi) if omnibus else None
+        scheme = scheme or exchange.plan(side.n_samples, side.rows)
+        return cls(coordinates, Levels.of(side), error, scheme, side.rows, exchange, linear)
 
     @cached_property
     def side(self) -> Sample:
@@ -130,9 +138,8 @@ class ScreeningTarget:
     @cached_property
     def exchanged(self) -> tuple[TargetCoordinates, Drawn]:
         """Leading coordinates of the rows that take part in an exchange, and their orders."""
-        assert self.plan is not None
-        taking_part = self.coordinates.psi[self.plan.rows]
-        drawn = Drawn(self.plan.draw, len(taking_part))
+        taking_part = self.coordinates.psi[self.scheme.rows]
+        drawn = Drawn(self.scheme.draw, len(taking_part))
         return TargetCoordinates.of(taking_part, tol=EXCHANGED_TOL), drawn
 
     @property
@@ -143,7 +150,7 @@ class ScreeningTarget:
     @cached_property
     def n_units(self) -> int:
         """Number of independent units of rows."""
-        return self.n_samples if self.plan is None else len(np.unique(self.plan.units))
+        return int(self.scheme.units.max()) + 1
 
     # --- a block of columns with the Laplace kernel -----------------------------------------------
     def sorted(self, recipe: Any, columns: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
@@ -169,27 +176,39 @@ class ScreeningTarget:
         """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
         m, y = self.n_samples, self.levels
         block, n_candidates = self.sorted(recipe, columns)
-        units = None if self.plan is None else self.plan.units
+        units = None if self.scheme.is_free else self.scheme.units
         codes = y.codes if y is not None and len(y.counts) == 2 else None
         sums = block.sums(self.coordinates, self.own_shares, codes, units, room)
         constant = sums["constant"] > 0.0
         trace = float(self.coordinates.squares.sum())
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
-        pvalues, hints = self._pvalues(block, sums, statistic, columns, full)
+        pvalues, hints, by_law = self._pvalues(block, sums, statistic, columns, full)
         own_x = np.where(sums["n_rare"] > 1, sums["squares"], 0.0)  # Ã = 0 if one row alone differs
         effects = effects_of(
             sums["cross"], own_x, float(self.own_shares.sum()), sums["influence"], m, self.n_units
         )
+        pvalues = np.minimum(1.0, n_candidates * pvalues)
+        hints = np.minimum(1.0, n_candidates * hints)
+        if self.linear is not None and by_law.any():
+            found = self._linear_pvalues(self.linear, block)
+            hints = np.where(by_law, combined(hints, found), hints)
+            pvalues = np.where(by_law, combined(pvalues, found), pvalues)
         return np.column_stack(
             [
                 np.where(constant, 0.0, scores),
-                np.minimum(1.0, n_candidates * pvalues),
+                pvalues,
                 block.widths,
                 *np.where(constant, 0.0, effects),
-                np.minimum(1.0, n_candidates * hints),
+                hints,
             ]
         )
+
+    def _linear_pvalues(self, linear: LinearPart, block: SortedColumns) -> np.ndarray:
+        """P-values of the linear part of sorted columns."""
+        squares, third, fourth, explained = block.score_sums(linear.axes).T
+        squares = np.where(squares > 0.0, squares, 1.0)
+        return linear.law.sf(explained / squares, third / squares**1.5, fourth / squares**2)
 
     def _pvalues(
         self,
@@ -198,10 +217,11 @@ class ScreeningTarget:
         statistic: np.ndarray,
         columns: np.ndarray,
         full: bool,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """P-values of sorted columns, and the least they can be where they are not in full.
 
-        From counts if both sides have two levels, from permutations if the law is off.
+        From counts if both sides have two levels, from permutations (with the linear part) if the
+        law is off; the third array says where they are those of the law of HSIC alone.
         """
         m, of_y, y = self.n_samples, self.spread, self.levels
         pairs = m * (m - 3)
@@ -222,47 +242,55 @@ class ScreeningTarget:
             rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
             permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
-        if self.plan is not None:
+        if not self.scheme.is_free:
             counted, permute = np.zeros_like(varies), varies
         for j in np.flatnonzero(counted).tolist():
             ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
             pvalues[j] = pvalue_of_counts(m, *ones)
         most = MOST_PERMUTATIONS if full else FIRST_PERMUTATIONS
         for j in np.flatnonzero(permute).tolist():
-            observed, permuted = self._permuted(block.column(j), columns[j])
-            observed = float(statistic[j]) if observed is None else observed
-            pvalues[j] = sequential_pvalue(observed, permuted, SLACK * scale[j], most)
+            one, value = block.column(j), float(statistic[j])
+            pvalues[j] = self._permuted_pvalue(one, columns[j], value, float(scale[j]), most)
             if not full and pvalues[j] < ENOUGH / most:  # three standard errors below it
                 reached = pvalues[j] * (1 + most) - 1.0
                 hints[j] = max(0.0, reached - 3.0 * math.sqrt(reached + 1.0)) / most
-        tail = varies & ~counted & ~permute & (z > TAIL)
+        by_law = varies & ~counted & ~permute
+        tail = by_law & (z > TAIL)
         if not full:  # the law of the far tail is at least half that of the body, and bounded
             hints[tail] = pvalues[tail] / 2.0
             bound = heaviest_sf(z[tail], np.maximum(skewness[tail], 0.0))
             pvalues[tail] = np.maximum(pvalues[tail], bound)
-            return pvalues, hints
+            return pvalues, hints, by_law
         for j in np.flatnonzero(tail).tolist():
             squares, cubes, triangles = (
                 float(sums[name][j]) for name in ("squares", "cubes", "triangles")
             )
             of_x = Spread(squares, cubes, triangles, block.column(j).leading())
             pvalues[j] = permutation_law(of_x, of_y, m).sf(float(statistic[j]))
-        return pvalues, hints
+        return pvalues, hints, by_law
 
-    def _permuted(
-        self, one: SortedColumns, column: np.ndarray
-    ) -> tuple[float | None, Iterator[np.ndarray]]:
-        """HSIC₁ of permutations, and as observed if that is of some rows only."""
-        if self.plan is None:
-            return None, one.permuted(self.coordinates)
-        target, orders = self.exchanged
-        part = SortedColumns.of(column[np.newaxis, self.plan.rows], one.widths)
-        sums = part.sums(target)
-        trace = float(target.squares.sum())
-        observed = target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
-        if sums["constant"][0]:
-            return 0.0, iter([np.zeros(MOST_PERMUTATIONS)])
-        return float(observed[0]), part.in_orders(target, orders)
+    def _permuted_pvalue(
+        self, one: SortedColumns, column: np.ndarray, statistic: float, scale: float, most: int
+    ) -> float:
+        """P-value from permutations of the rows, or of those that take part in an exchange."""
+        linear = self.linear
+        if self.scheme.is_free:
+            permuted = one.permuted(self.coordinates, linear)
+        else:
+            (target, orders), rows = self.exchanged, self.scheme.rows
+            one = SortedColumns.of(column[np.newaxis, rows], one.widths)
+            if one.values[0, 0] == one.values[0, -1]:
+                return 1.0
+            linear = None if linear is None else replace(linear, axes=linear.axes[rows])
+            sums, trace = one.sums(target), float(target.squares.sum())
+            statistic = float(target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)[0])
+            permuted = one.in_orders(target, orders, linear)
+        if linear is None:
+            return sequential_pvalue(statistic, (hsic for hsic, _ in permuted), SLACK * scale, most)
+        share = float(linear.shares(one.scores(), one.orders)[0])
+        strength = Strength(linear.axes.shape[1], scale if self.scheme.is_free else 0.0)
+        observed, chunks = strength.against((statistic, share), permuted)
+        return sequential_pvalue(observed, chunks, TIE, most)
 
     # --- one column -------------------------------------------------------------------------------
     def alone(
@@ -278,10 +306,10 @@ class ScreeningTarget:
         score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         levels = Levels.of(side)
         law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
-        if self.plan is not None:
-            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.plan.rows)
+        if not self.scheme.is_free:
+            linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.scheme.rows)
             observed = terms(part, linear, unbiased=True).hsic()
-            chunks = permutation_chunks(part, linear, self.plan)
+            chunks = permutation_chunks(part, linear, self.scheme)
             pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
         else:
             counts = counts_of(levels, self.levels)
@@ -292,7 +320,7 @@ class ScreeningTarget:
         pvalue = min(1.0, choice.n_candidates * pvalue)
         shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
         cross, own_x, own_y = (each.sum() for each in shares)
-        influence = influence_of(*shares, None if self.plan is None else self.plan.units)
+        influence = influence_of(*shares, None if self.scheme.is_free else self.scheme.units)
         effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
         return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
 
@@ -365,14 +393,15 @@ class ScreeningTarget:
             return None
         levels = self.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
-        exchange, plan = None, None
-        if self.exchange is not None:
+        exchange, scheme = FREE, FREE.plan(len(rows))
+        if not self.scheme.is_free:
             try:
                 exchange = self.exchange.take(rows)
-                plan = exchange.plan(len(rows), self.rows[rows])
+                scheme = exchange.plan(len(rows), self.rows[rows])
             except TooFewWays:
                 return None
-        return ScreeningTarget(coordinates, levels, self.error, None, exchange, plan)
+        linear = None if self.linear is None else self.linear.take(rows)
+        return ScreeningTarget(coordinates, levels, self.error, scheme, None, exchange, linear)
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
@@ -423,7 +452,7 @@ def screen_columns(
     """
     values = values.tocsc() if sparse.issparse(values) else values
     d = values.shape[1]
-    full = full or d <= MANY_COLUMNS or target.plan is not None
+    full = full or d <= MANY_COLUMNS or not target.scheme.is_free
     gapped = np.zeros(d, dtype=bool)
     if has_missing(values):
         gapped = np.isnan(values).any(axis=0)
@@ -462,7 +491,7 @@ def screen_columns(
         )
         for part, lines in zip(matter, found_again, strict=True):
             found[part] = lines
-    if target.plan is not None:
+    if not target.scheme.is_free:
         # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
         # for it: no interval excludes 0 unless the p-value does
         found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import special
 
 from depmax._resources import cached_property
 from depmax.dependence._nulls.law import CHUNK, LEADING, leading_eigenvalues, u_centred
+from depmax.dependence._nulls.linear_part import LinearPart, normal_scores
 from depmax.dependence._terms import unbiased_hsic
 from depmax.dependence.variance import shares_of_coordinates
 
@@ -94,6 +96,16 @@ class Drawn:
         return np.array([self.draw(rng) for _ in range(self.at_once)], dtype=np.int64)
 
 
+#: HSIC₁ of permutations, and shares that the linear part explains, 0 if that is not asked for.
+Permuted = tuple[np.ndarray, np.ndarray]
+
+
+@lru_cache(maxsize=4)
+def _scores_reached(m: int) -> np.ndarray:
+    """Sums of the first normal scores of m different values, from 0."""
+    return np.concatenate([[0.0], np.cumsum(normal_scores(np.ones(m)))])
+
+
 @dataclass(frozen=True)
 class SortedColumns:
     """Some columns, each sorted, with their bandwidths; shapes (n_columns, n_samples)."""
@@ -163,6 +175,21 @@ class SortedColumns:
         )
         return dict(zip(SUMS, found.T, strict=True))
 
+    def score_sums(self, axes: np.ndarray) -> np.ndarray:
+        """Σa², Σa³, Σa⁴ and ‖Uᵀa‖² of the normal scores a of every column and U of a target."""
+        from depmax.dependence._nulls._laplace_loop import score_sums
+
+        found = np.empty((len(self.widths), 4))
+        score_sums(self.values, self.orders, _scores_reached(len(axes)), axes, found)
+        return found
+
+    def scores(self, weight: np.ndarray | None = None) -> np.ndarray:
+        """Normal scores of the first column, sorted, perhaps of rows with weights."""
+        weight = np.ones(self.values.shape[1]) if weight is None else weight[self.orders[0]]
+        starts = np.flatnonzero(np.append(True, self.values[0, 1:] != self.values[0, :-1]))
+        sizes = np.diff(np.append(starts, len(weight)))
+        return np.repeat(normal_scores(np.add.reduceat(weight, starts)), sizes)
+
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the first column's U-centred matrix, from evenly spaced rows."""
         from depmax.dependence._nulls._laplace_loop import FIRST_LOOK, leading_of_places
@@ -178,8 +205,12 @@ class SortedColumns:
             found = leading_eigenvalues(u_centred(gram))
         return tuple(m / size * found)
 
-    def permuted(self, target: TargetCoordinates) -> Iterator[np.ndarray]:
+    def permuted(
+        self, target: TargetCoordinates, linear: LinearPart | None = None
+    ) -> Iterator[Permuted]:
         """HSIC₁ of the first column with random permutations of the target, in chunks.
+
+        With a linear part also the shares that it explains, in units of the scores' squares.
 
         A column with few rare rows is these alone: K_ij - K_i0 - K_0j + K_00, x₀ the most frequent
         value, has the same U-centred matrix as K and is zero for all other rows.
@@ -190,8 +221,10 @@ class SortedColumns:
         rare = values != most
         count = int(rare.sum())
         if count**2 > RARE_PAIRS * m:
-            yield from self.in_orders(target, target.draws(m))
+            yield from self.in_orders(target, target.draws(m), linear)
             return
+        scores = self.scores()
+        scores = (scores - scores[starts[np.argmax(np.diff(np.append(starts, m)))]])[rare]
         x = (values[rare] - most) / self.widths[0]
         away = np.exp(-np.abs(x))
         gram = np.exp(-np.abs(x[:, np.newaxis] - x[np.newaxis, :])) + 1.0
@@ -202,17 +235,26 @@ class SortedColumns:
         for rows in target.draws(count):
             psi = target.psi[rows.T].reshape(count, -1)
             inner = ((gram @ psi) * psi).sum(axis=0).reshape(-1, rank).sum(axis=1)
-            yield target.hsic(inner, target.squares[rows] @ sums, outer)
+            shares = np.zeros(len(rows)) if linear is None else linear.shares(scores, rows)
+            yield target.hsic(inner, target.squares[rows] @ sums, outer), shares
 
-    def in_orders(self, target: TargetCoordinates, orders: Drawn) -> Iterator[np.ndarray]:
+    def in_orders(
+        self,
+        target: TargetCoordinates,
+        orders: Iterable[np.ndarray],
+        linear: LinearPart | None = None,
+    ) -> Iterator[Permuted]:
         """HSIC₁ of the first column with the target in random orders, in chunks.
 
-        An order may repeat rows and leave out others.
+        An order may repeat rows and leave out others. With a linear part also shares, as above.
         """
-        ones = np.ones(self.values.shape[1])
+        ones, scores, places = np.ones(self.values.shape[1]), self.scores(), self.orders[0]
         for chunk in orders:
             inner, middle, squares, _, pairs = self.sums_in_orders(ones, target.psi, chunk)
-            yield target.hsic(inner, middle, pairs * squares)
+            shares = np.zeros(len(chunk))
+            if linear is not None:
+                shares = linear.shares(scores, chunk.take(places, axis=1))
+            yield target.hsic(inner, middle, pairs * squares), shares
 
     def sums_in_orders(
         self, weight: np.ndarray, psi: np.ndarray, orders: np.ndarray

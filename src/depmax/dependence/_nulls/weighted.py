@@ -18,6 +18,8 @@ import numpy as np
 from depmax._resources import cached_property
 from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import Levels, sequential_pvalue
+from depmax.dependence._nulls.linear_part import TIE as TIE_OF_BOTH
+from depmax.dependence._nulls.linear_part import LinearPart, Strength
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.sorted_columns import (
     MEDIAN_POINTS,
@@ -75,18 +77,27 @@ class WeighedTarget:
     weight: np.ndarray  # w, shape (m,)
     tested: np.ndarray  # weights of the rows of X in tests: 1 where they belong to the target
     error: float  # part of the kernel's trace that the coordinates leave out
+    linear: LinearPart | None = None  # of what is permuted, if p-values see it too
 
     @classmethod
-    def of(cls, side: Sample, plain: Sample, tol: float) -> WeighedTarget:
-        """A target with weights, and the same without."""
+    def of(cls, side: Sample, plain: Sample, tol: float, *, omnibus: bool = False) -> WeighedTarget:
+        """A target with weights, and the same without.
+
+        ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
+        """
         assert side.weight is not None
         coordinates, error = coordinates_to(side, tol)
         coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-        if are_of_classes(plain, side.weight):
-            weighted = (side.weight / side.weight.mean())[:, np.newaxis] * coordinates
-            return cls(coordinates, weighted, side.weight, np.ones_like(side.weight), error)
         permuted = np.ascontiguousarray(coordinates_to(plain, tol)[0], dtype=np.float64)
-        return cls(coordinates, permuted, side.weight, side.weight, error)
+        linear = LinearPart.of(plain, permuted) if omnibus else None
+        if are_of_classes(plain, side.weight):
+            shares = (side.weight / side.weight.mean())[:, np.newaxis]
+            if linear is not None:
+                axes = linear.axes - np.average(linear.axes, axis=0, weights=side.weight)
+                linear = replace(linear, axes=shares * axes)
+            ones = np.ones_like(side.weight)
+            return cls(coordinates, shares * coordinates, side.weight, ones, error, linear)
+        return cls(coordinates, permuted, side.weight, side.weight, error, linear)
 
     @property
     def side(self) -> Sample:
@@ -135,13 +146,29 @@ class WeighedTarget:
                 width_tested = np.array([median_gap_of(column, self.tested)])
                 prepared = SortedColumns.of(column[np.newaxis], width_tested)
 
-            def values(orders: np.ndarray) -> np.ndarray:
-                sums = prepared.sums_in_orders(self.tested, self.permuted, orders)
-                return _weighted_hsic(sums, self.tested, unbiased=False)
-
-            observed = float(values(as_observed)[0])
-            pvalue = sequential_pvalue(observed, map(values, self.orders), TIE * observed)
+            pvalue = self._permuted_pvalue(prepared, as_observed)
         return value, pvalue, width
+
+    def _permuted_pvalue(self, prepared: SortedColumns, as_observed: np.ndarray) -> float:
+        """P-value of a sorted column from orders of the target."""
+        linear, places = self.linear, prepared.orders[0]
+
+        def values(orders: np.ndarray) -> np.ndarray:
+            sums = prepared.sums_in_orders(self.tested, self.permuted, orders)
+            return _weighted_hsic(sums, self.tested, unbiased=False)
+
+        if linear is None:
+            observed = float(values(as_observed)[0])
+            return sequential_pvalue(observed, map(values, self.orders), TIE * observed)
+        scores = prepared.scores(self.tested) * self.tested[places]
+
+        def both(orders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return values(orders), linear.shares(scores, orders.take(places, axis=1))
+
+        (value,), (share,) = both(as_observed)
+        strength = Strength(linear.axes.shape[1])
+        observed, chunks = strength.against((float(value), float(share)), map(both, self.orders))
+        return sequential_pvalue(observed, chunks, TIE_OF_BOTH)
 
     @cached_property
     def orders(self) -> Drawn:

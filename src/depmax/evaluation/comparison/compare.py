@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -22,6 +23,7 @@ from depmax.evaluation.comparison.cautions import read_ignored
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.judges import JudgeName, read_judge
 from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.planted import planted_recovery
 from depmax.evaluation.comparison.problem import (
     Listener,
     Problem,
@@ -40,6 +42,7 @@ from depmax.evaluation.comparison.trials import (
     require_possible,
     run_trial,
 )
+from depmax.evaluation.expand import Expand, expanded
 from depmax.evaluation.prepare import WAYS, Prepare, has_gaps, without_gaps
 from depmax.evidence import MARGIN, Truth, read_metrics
 from depmax.evidence.metrics import Scoring
@@ -73,6 +76,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
     ignore: Iterable[str] = (),
+    planted: bool = False,
 ) -> Comparison:
     """Which few columns or features predict, by how well they do on rows that were held out.
 
@@ -109,7 +113,8 @@ def compare(
     margin : float, default=0.02
         Share of the gain over guessing that fewer columns may cost.
     prepare : bool, default=True
-        Standardise numeric columns, and turn categories into indicators for methods that do not
+        Turn dates and texts of a data frame into numbers (:class:`~depmax.Expand`), standardise
+        numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows on unchanged; they may then be any objects that the methods
         understand.
     impute : {"median", "mean", "frequent"} or None, default="median"
@@ -144,6 +149,10 @@ def compare(
     ignore : iterable of str, default=()
         Codes of cautions that are not wanted, such as ``["DM002"]``; ``depmax.evaluation.CAUTIONS``
         holds all.
+    planted : bool, default=False
+        Then plant targets of known columns on these rows, and count which of them the selectors
+        find: :func:`~depmax.evaluation.planted_recovery`, which takes about as long again; progress
+        begins with how long.
 
     Returns
     -------
@@ -237,8 +246,13 @@ def compare(
         n_rows_given=table.n_rows_given,
         left_out=tuple(work.left_out),
         ignore=ignored,
+        expand=table.expand,
     )
     _require_an_outcome(comparison)
+    if planted and comparison.complete:
+        with suppress(KeyboardInterrupt):  # the comparison itself is complete
+            recovery = planted_recovery(comparison, n_jobs=n_jobs, progress=work.listener)
+            return replace(comparison, planted=recovery)
     return comparison
 
 
@@ -327,6 +341,7 @@ class _Table:
     sample_weight: np.ndarray | None
     impute: str | None  # what fills gaps, None where there are none
     n_rows_given: int  # before some of them were drawn
+    expand: Expand | None  # what made numbers of dates and texts, if there were any
 
 
 def _read_table(
@@ -348,7 +363,9 @@ def _read_table(
     X = list(X) if isinstance(X, tuple) else X
     if isinstance(groups, str):
         X, groups = _split_off(X, groups)
+    expand = None
     if prepare and is_frame(X):
+        X, expand = expanded(X)
         # a part of the rows may look like free text where the whole table has levels
         X = Prepare(None, scale=False).fit_transform(X)
     n_given = int(X.shape[0]) if hasattr(X, "shape") else len(X)
@@ -361,7 +378,7 @@ def _read_table(
         weight = None if weight is None else weight[rows]
     impute = impute if has_gaps(X) else None
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
-    return _Table(X, target, problem, codes, weight, impute, n_given)
+    return _Table(X, target, problem, codes, weight, impute, n_given, expand)
 
 
 def _split_off(X: Any, name: str) -> tuple[Any, Any]:

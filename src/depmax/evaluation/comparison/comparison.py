@@ -23,15 +23,17 @@ from depmax.evaluation.comparison.problem import Listener, read_listener
 from depmax.evaluation.comparison.trials import (
     Setting,
     Trial,
+    columns_kept,
     fitted,
     make_estimator,
-    owners_of,
 )
 from depmax.evaluation.comparison.verdict import LEVEL, Verdict, decide
+from depmax.evaluation.expand import Expand
 from depmax.evaluation.prepare import without_gaps
 from depmax.evidence import Metric, choose
 
 if TYPE_CHECKING:
+    from depmax.evaluation.comparison.planted import PlantedRecovery
     from depmax.report import Report
 
 
@@ -63,6 +65,8 @@ class Comparison:
         Methods that ``time`` left no room for.
     complete : bool
         False if the comparison was interrupted.
+    planted : PlantedRecovery or None
+        What selectors find of columns that are known to matter, if it was asked for.
 
     Notes
     -----
@@ -84,6 +88,9 @@ class Comparison:
     n_rows_given: int | None = None  # before a sample was drawn
     left_out: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()  # codes of cautions
+    #: What made numbers of dates and texts, if there were any.
+    expand: Expand | None = None
+    planted: PlantedRecovery | None = None  # where it was asked for
 
     # --- the answer ------------------------------------------------------------------------------
     @cached_property
@@ -281,7 +288,17 @@ class Comparison:
             Pipeline of preparation, method and predictor, with the number of features of ``table``:
             rows in, predictions out.
         """
-        name = self.recommended if method is None else method
+        return self._from_given(self.model_of(self.recommended if method is None else method))
+
+    def _from_given(self, model: Any) -> Any:
+        """A model that takes rows as they were given, with dates and texts."""
+        if self.expand is None:
+            return model
+        steps = model.steps if isinstance(model, Pipeline) else [("predict", model)]
+        return Pipeline([("expand", self.expand), *steps])
+
+    def model_of(self, name: str) -> Any:
+        """A method with its predictor, fitted on all rows of ``X``."""
         if name not in self._fitted:
             own = self.method(name)
             size = next(
@@ -358,13 +375,7 @@ class Comparison:
         """
         if not self.method(method).selects:
             return np.arange(self.setting.problem.n_features)
-        model = self.estimator(method)
-        selector = getattr(model, "named_steps", {}).get("features", model)
-        support = np.flatnonzero(selector.get_support())
-        if len(selector.get_support()) != self.setting.problem.n_features:
-            return np.unique(owners_of(model["prepare"])[support])  # it chose among indicators
-        ranking = getattr(selector, "ranking_", None)
-        return support if ranking is None else support[np.argsort(ranking[support])]
+        return columns_kept(self.model_of(method), self.setting.problem.n_features)
 
     def kept_names(self, place: int) -> tuple[str, ...]:
         """Names of the columns that a candidate keeps; empty if it keeps all or has no names."""
@@ -387,6 +398,7 @@ class Comparison:
             "leaderboard": self.rows(),
             "failures": self.failures,
             "left_out": list(self.left_out),
+            "planted": None if self.planted is None else self.planted.to_dict(),
             "rows_used": len(self.y),
             "seconds": self.seconds,
             "complete": self.complete,

@@ -19,6 +19,7 @@ from depmax.evaluation.comparison.page_columns import (
     features_section,
     target_section,
 )
+from depmax.evaluation.comparison.page_planted import planted_section
 from depmax.evaluation.comparison.page_pls import pls_section
 from depmax.evaluation.comparison.problem import Listener, Progress, clock, quiet
 from depmax.evaluation.comparison.trials import quiet_warnings
@@ -59,6 +60,7 @@ def report_of(
         ("data", lambda: data_section(comparison) if table else None),
         ("target", lambda: target_section(comparison) if table else None),
         ("columns", lambda: columns_section(comparison) if table else None),
+        ("planted targets", lambda: planted_section(comparison)),
         ("methods", lambda: leaderboard_section(comparison)),
         ("curves", lambda: curves_section(comparison)),
         ("classes", lambda: classes_section(comparison)),
@@ -295,7 +297,8 @@ def repeat_section(comparison: Comparison, command: str) -> Section:
     seed = seed if comparison.seed is None else str(comparison.seed)
     filling = f"impute={setting.fill!r}, " if setting.fill else ""
     names = [method.name for method in comparison.methods]
-    arguments = f"X, y, {names!r}, {filling}random_state={comparison.seed!r}"
+    planted = "" if comparison.planted is None else ", planted=True"
+    arguments = f"X, y, {names!r}, {filling}random_state={comparison.seed!r}{planted}"
     call = f"from depmax import compare\n\ncompare({arguments})"
     libraries = ("numpy", "scipy", "scikit-learn", "pandas", "polars")
     found = [f"{name} {number}" for name in libraries if (number := _version(name)) is not None]

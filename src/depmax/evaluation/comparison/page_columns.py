@@ -199,7 +199,7 @@ def columns_section(comparison: Comparison) -> Section | None:
 
 def _kept_table(comparison: Comparison, method: Method, kept: np.ndarray) -> Table:
     names, screening = comparison.setting.problem.names, comparison.screening
-    model = comparison.estimator(method.name)
+    model = comparison.model_of(method.name)
     selector = getattr(model, "named_steps", {}).get("features", model)
     substitutes = getattr(selector, "substitutes_", np.full(len(names), -1))
     place = next(
@@ -248,12 +248,13 @@ def _ranking_picture(comparison: Comparison, method: Method, which: np.ndarray) 
     screening, names = comparison.screening, comparison.setting.problem.names
     kept = np.zeros(len(names), dtype=bool)
     kept[which] = True
-    display = RankingDisplay.from_predictions(
-        np.maximum(screening.scores, 0.0),
+    display = RankingDisplay(
         names=names,
+        scores=screening.effects,
+        ranking=screening.ranking,
         pvalues_adjusted=screening.pvalues_adjusted,
         kept=kept,
-        label="HSIC of the column alone with the target",
+        label="effect of the column alone on the target, from 0 to 1",
         n_shown=15,
     )
     order = np.argsort(screening.ranking)
@@ -318,7 +319,9 @@ def _scatter(comparison: Comparison, method: Method) -> Picture | None:
     """Features of all rows, as the method makes them when fitted on all rows."""
     if comparison.y.ndim != 1:
         return None
-    features = np.asarray(comparison.transformer(method.name).transform(comparison.X))[:, :2]
+    model = comparison.model_of(method.name)
+    made = model[: list(model.named_steps).index("features") + 1].transform(comparison.X)
+    features = np.asarray(made)[:, :2]
     display = FeatureScatterDisplay.from_predictions(
         features, comparison.y, target_name=comparison.target_name
     )
@@ -330,7 +333,7 @@ def _scatter(comparison: Comparison, method: Method) -> Picture | None:
 
 
 def _loadings(comparison: Comparison, extractor: Method) -> Picture | None:
-    model = comparison.estimator(extractor.name)
+    model = comparison.model_of(extractor.name)
     names = comparison.setting.problem.names
     if "prepare" in model.named_steps:
         prepared = model["prepare"].get_feature_names_out(list(names))

@@ -29,7 +29,7 @@ def pls_section(comparison: Comparison) -> Section | None:
     numeric = comparison.setting.truth.kind == "numbers" and comparison.y.ndim == 1
     if comparison.recommended not in NAMES or not numeric or comparison.verdict.size is None:
         return None
-    pipeline = comparison.estimator()
+    pipeline = comparison.model_of(comparison.recommended)
     if "prepare" not in pipeline.named_steps:
         return None
     y, groups = np.asarray(comparison.y, dtype=np.float64), comparison.candidates.units

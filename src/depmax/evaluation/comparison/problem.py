@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 from depmax._text import counted
 from depmax.data import TargetKind, Task, read_table, read_target
 from depmax.data.table import numbered_columns
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import exchange_of
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,12 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
         Whether the target is classes or numbers; by default guessed.
     """
     target = read_target(y, task=task)
+    if target.kind == "censored":
+        raise TypeError(
+            "y holds survival times, and compare knows no predictor that takes censored ones: use "
+            "screen, hsic_test or a selector such as BAHSIC (depmax screen, depmax select), which "
+            "do, or judge their columns with a predictor of a survival library."
+        )
     values = target.values
     if target.kind == "numbers":
         values = values[:, 0]
@@ -126,8 +132,7 @@ FEW_ROWS = 150
 
 def read_groups(groups: Any, n_samples: int) -> np.ndarray | None:
     """The group of every row as a number; None where rows are independent."""
-    exchange = as_exchange(groups)
-    return None if exchange is None else exchange.units(n_samples)
+    return None if groups is None else exchange_of(groups).units(n_samples)
 
 
 def folds_of(
@@ -274,7 +279,7 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Seconds until the step is done, if its other parts take as long on average."""
-        return self.elapsed / self.done * (self.total - self.done)
+        return self.elapsed / max(1, self.done) * (self.total - self.done)
 
 
 Listener = Callable[[Progress], None]
@@ -297,6 +302,7 @@ def print_progress(state: Progress) -> None:
         f"{state.step}: {state.done}/{state.total} done, {clock(state.elapsed)} elapsed, about "
         f"{clock(state.remaining)} left"
     )
+    line = line if state.done else state.step
     if sys.stderr.isatty():
         end = "\n" if state.done == state.total else ""
         print(f"\r{line}\033[K", end=end, file=sys.stderr, flush=True)

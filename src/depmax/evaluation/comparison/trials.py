@@ -182,6 +182,16 @@ def owners_of(encoder: Prepare) -> np.ndarray:
     return np.repeat(np.arange(len(widths)), widths)
 
 
+def columns_kept(model: Any, n_features: int) -> np.ndarray:
+    """Columns that a fitted selector, or the one in a pipeline, keeps; best first if it ranks."""
+    selector = getattr(model, "named_steps", {}).get("features", model)
+    support = np.flatnonzero(selector.get_support())
+    if len(selector.get_support()) != n_features:
+        return np.unique(owners_of(model["prepare"])[support])  # it chose among indicators
+    ranking = getattr(selector, "ranking_", None)
+    return support if ranking is None else support[np.argsort(ranking[support])]
+
+
 def _ranking(
     method: Method,
     transformer: Any,

@@ -111,6 +111,7 @@ def summary(comparison: Comparison) -> str:
     )
     lines = [head, verdict.headline, *verdict.reasons, *map(str, verdict.cautions)]
     lines += _leaderboard_lines(comparison)
+    lines += [] if comparison.planted is None else [str(comparison.planted)]
     lines += limits(comparison)
     lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
     return "\n".join(lines)

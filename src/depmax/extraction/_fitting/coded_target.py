@@ -103,6 +103,7 @@ def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None)
     known = LabelledRows.of(target, name, weight)
     if target.kind != "classes":
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
+        found["censored"] = "survival times"
         raise ValueError(
             f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
@@ -302,7 +303,7 @@ def coded_target(
     weight : ndarray of shape (m,), optional
         How many rows each stands for.
     """
-    target: AnyTarget = read_target(y)
+    target: AnyTarget = read_target(y).weighed(weight)
     if target.n_samples < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
     warn_of_outputs(target, Linear())

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax.data.sample import Sample, read_training
 from depmax.data.table import is_streamed, require_equal_length
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import scheme_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.fold_sums import FoldSums
 from depmax.extraction._fitting.number_of_components import (
@@ -215,14 +215,14 @@ def permutation_test(
     count = _number(self, None)
     rng = check_random_state(random_state)
     draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-    plan = plan_of(groups, target.n_samples, target.values[:, 0])
+    scheme = scheme_of(groups, target.n_samples, target.values[:, 0])
     rows, values = _coordinates(data.resolved()), target.values
-    if plan is None:
+    if scheme.is_free:
         labels = None
         orders = [draws.permutation(len(values)) for _ in range(n_permutations)]
     else:
-        labels, orders = plan.units[plan.rows], list(plan.orders(n_permutations, draws))
-        rows, values = rows[plan.rows], values[plan.rows]
+        labels, orders = scheme.units[scheme.rows], list(scheme.orders(n_permutations, draws))
+        rows, values = rows[scheme.rows], values[scheme.rows]
     values = values - values.mean(axis=0)
     splitter = KFold(cv, shuffle=True, random_state=0) if labels is None else GroupKFold(cv)
     tests = [test for _, test in splitter.split(rows, groups=labels)]

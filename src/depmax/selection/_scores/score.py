@@ -124,7 +124,7 @@ class Question:
     @cached_property
     def target(self) -> Target:
         """The target by its type."""
-        return read_target(self.y)
+        return read_target(self.y).weighed(self.weight)
 
     @cached_property
     def side(self) -> Sample:
@@ -195,8 +195,11 @@ def column_hsic(
     n_jobs: int | None = None,
     missing: Missing = "neutral",
     with_effects: bool = False,
+    omnibus: bool = False,
 ) -> tuple[np.ndarray, ...]:
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
+
+    With ``omnibus`` these see the linear part too, else they are those of ``method="hsic"``.
 
     Categorical columns, given as codes, are compared by equality. ``exchange`` is that of rows.
     With effects there is a third array of shape (n_features, 3), found in the same visit of every
@@ -212,9 +215,8 @@ def column_hsic(
             return weighed.score(own, column, True, test=False)[0]
 
         return (each_column(X, scored, n_jobs),)
-    scheme = exchange.plan(target.n_samples, target.rows)
-    permuted = (None, None) if scheme.is_free else (exchange, scheme)
-    prepared = ScreeningTarget.of(target, TOLERANCE, *permuted)
+    omnibus &= recipe.capabilities.telescopes
+    prepared = ScreeningTarget.of(target, TOLERANCE, exchange, omnibus=omnibus)
     found = screen_columns(prepared, X, recipe, categories or {}, missing=missing, n_jobs=n_jobs)
     scores_and_pvalues = found[:, 0], found[:, 1]
     return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
@@ -224,7 +226,7 @@ def hsic(question: Question) -> Scored:
     """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
     options, side = question.options, question.side
     if question.is_streamed:
-        screening = _counted(question, side)
+        screening = _counted(question, side, omnibus=True)
         counted = _each_counted(question, screening, screening.score)
         scores, pvalues = np.array([(each.hsic, each.pvalue) for each in counted]).T
         return Scored(scores, pvalues, constant=screening.values.constant)
@@ -237,6 +239,7 @@ def hsic(question: Question) -> Scored:
         n_jobs=options.n_jobs,
         missing=options.missing,
         with_effects=True,
+        omnibus=True,
     )
     return Scored(*found)
 
@@ -323,9 +326,9 @@ def _biased(
     return found, constant, float(np.sum(gram**2)) / (m - 1) ** 2
 
 
-def _counted(question: Question, side: Sample) -> CountedScreening:
+def _counted(question: Question, side: Sample, *, omnibus: bool = False) -> CountedScreening:
     """Columns of a table that is read a chunk at a time, counted by their values: two visits."""
-    return CountedScreening(question.X, CountedTarget.of(side, TOLERANCE))
+    return CountedScreening(question.X, CountedTarget.of(side, TOLERANCE, omnibus=omnibus))
 
 
 def _each_counted(

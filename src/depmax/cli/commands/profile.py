@@ -1,0 +1,99 @@
+"""``depmax profile``: what is in a table, before there is a target."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Any
+
+import typer
+
+from depmax.cli import options as o
+from depmax.cli.errors import OutputError
+from depmax.cli.output import Output
+
+#: Seconds from which on the time is said beforehand; groups that a terminal shows.
+LONG, GROUPS = 10.0, 5
+
+
+@o.command
+def profile(
+    data: o.Data,
+    *,
+    report: Annotated[
+        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
+    ] = "profile.html",
+    top: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
+    ] = 20,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
+    ] = None,
+    reading: o.Reading,
+    out: Output,
+) -> None:
+    """What is in this table? Kinds, gaps, copies, columns that say the same; no target needed.
+
+    Prints what is worth knowing and writes a page. Columns say the same if one predicts at least
+    80% of the variation of the other, along a straight line or a curve.
+
+    [bold]Examples[/]
+
+      depmax profile patients.csv
+
+      depmax profile genes.parquet --report genes.html
+
+      depmax profile bundled:tecator --json
+    """
+    from depmax._text import counted, listed
+    from depmax.cli.reading import open_source
+    from depmax.cli.table import read_rows, require_columns
+    from depmax.cli.writing import require_place
+    from depmax.evaluation import profile as profile_of
+    from depmax.evaluation.comparison.problem import clock
+    from depmax.evaluation.profiling.profile import seconds_of
+    from depmax.report import require_report
+
+    require_report()
+    place = require_place(report, reads=(data,))
+    source = open_source(data, reading.options())
+    with out.working(f"reading {source.name}"):
+        require_columns(drop or (), list(source.schema()), "--drop", source.name)
+        notes = source.assumptions()
+        frame = read_rows(source, [name for name in source.schema() if name not in (drop or ())],
+                          notes)  # fmt: skip
+    out.note(notes)
+    seconds = seconds_of(*frame.shape)
+    if seconds > LONG:
+        out.say(f"Comparing {counted(frame.width, 'column')} takes about {clock(seconds)}.")
+    with out.counting() as count:
+        found = profile_of(frame, progress=lambda s: count(s.step, s.done, s.total))
+    facts = found.to_dict()
+    for key in facts.keys() - {"columns", "findings"}:
+        out.result(key, facts[key])
+    out.result("notes", notes)
+    for number, line in enumerate(found.findings):
+        out.result("findings", found.findings, line, style="" if number else "bold")
+    for caution in found.cautions:
+        out.result("cautions", facts["cautions"], f"Caution {caution}", style="yellow")
+    if out.on_terminal:
+        out.line()
+    rows: list[dict[str, Any]] = found.to_frame("polars").to_dicts()
+    if out.on_terminal:
+        shown = ("column", "kind", "missing", "distinct", "note", "values")
+        rows = [{key: row[key] for key in shown} for row in rows]
+    out.table("columns", rows, shown=top)
+    if out.on_terminal:
+        out.line()
+        for group in found.groups[:GROUPS]:
+            line = f"{group.first} predicts at least 80% of {listed(group.others, 6)}."
+            out.result("groups", facts["groups"], line)
+        pairs = [vars(pair) for pair in found.pairs]
+        out.line()
+        out.table("pairs", pairs, title="Strongest pairs", shown=8)
+    try:
+        found.to_html(place, command=shlex.join(["depmax", "profile", data]))
+    except OSError as error:
+        raise OutputError(f"Cannot write {place}: {error}") from error
+    out.command("report", str(place), "Report:", shown=str(place.resolve()))
+    out.finish()

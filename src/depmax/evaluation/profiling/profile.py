@@ -1,0 +1,371 @@
+"""``profile``: what is in a table, before there is a target."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from depmax._extras import library_of, make_frame
+from depmax._text import counted, html_table, listed, share
+from depmax.data.columns import is_frame
+from depmax.data.table import some_rows
+from depmax.evaluation.comparison.cautions import COPIED_ROWS, Caution
+from depmax.evaluation.comparison.problem import Listener, Progress, read_listener
+from depmax.evaluation.profiling.columns import ColumnProfile, ColumnRead, columns_of
+from depmax.evaluation.profiling.copies import CopiesFound
+from depmax.evaluation.profiling.ties import (
+    DEGREE,
+    FEWEST_ROWS,
+    MOST_COLUMNS,
+    MOST_PRODUCTS,
+    MOST_ROWS,
+    PER_SECOND,
+    SAME,
+    ColumnGroup,
+    ColumnPair,
+    Curves,
+    Ties,
+)
+
+#: Pairs that are kept, those that are drawn, and columns that a sentence lists.
+PAIRS, DRAWN, LISTED = 50, 6, 5
+#: Kinds of columns, and several of them.
+KINDS = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "category": "categories",
+    "date": "dates",
+    "identifier": "identifiers",
+    "free text": "free text",
+    "constant": "constant",
+    "empty": "empty",
+    "other": "other",
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Cells of a column in the rows that were compared, to draw them."""
+
+    cells: np.ndarray
+    levels: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What :func:`profile` found.
+
+    Attributes
+    ----------
+    n_rows : int
+    columns : tuple of ColumnProfile
+        Kind, gaps, infinite cells, distinct values and a summary of every column.
+    copied_rows : ndarray of shape (n_copies, 2)
+        Position of each row that repeats an earlier one, and of that one; from 0.
+    copied_columns : dict
+        The first of the columns that each copy repeats in every row.
+    gaps_together : tuple of tuple of str
+        Columns that lack values in exactly the same rows.
+    groups : tuple of ColumnGroup
+        ``first`` predicts at least 80% of the variation of each of the ``others``.
+    pairs : tuple of ColumnPair
+        The 50 strongest pairs, a group standing for its first column.
+    n_pairs, n_dependent : int
+        Pairs of columns that were compared, and those that depend on each other significantly.
+    rows_compared, columns_compared : int
+        What they were compared on; of many rows and columns a sample with a fixed seed.
+    cautions : tuple of Caution
+        DM001 if more rows are copied than chance would have it.
+    """
+
+    n_rows: int
+    columns: tuple[ColumnProfile, ...]
+    copied_rows: np.ndarray
+    copied_columns: dict[str, str]
+    gaps_together: tuple[tuple[str, ...], ...]
+    groups: tuple[ColumnGroup, ...]
+    pairs: tuple[ColumnPair, ...]
+    n_pairs: int
+    n_dependent: int
+    rows_compared: int
+    columns_compared: int
+    cautions: tuple[Caution, ...] = ()
+    _drawn: dict[str, Drawn] = field(default_factory=dict, repr=False)
+    _library: str | None = field(default=None, repr=False)
+
+    @property
+    def findings(self) -> list[str]:
+        """What a person should know, in sentences."""
+        sizes = f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}"
+        kinds = [column.kind for column in self.columns]
+        named = ", ".join(
+            f"{kinds.count(kind):,} {kind if kinds.count(kind) == 1 else many}"
+            for kind, many in KINDS.items()
+            if kind in kinds
+        )
+        return [f"{sizes}: {named}.", *self._about_cells(), *self._about_columns()]
+
+    def _about_cells(self) -> list[str]:
+        """Gaps, infinite cells, and copies of rows."""
+        said = []
+        gaps = [column for column in self.columns if column.missing]
+        if gaps:
+            total, cells = sum(c.missing for c in gaps), self.n_rows * len(self.columns)
+            most = sorted(gaps, key=lambda column: -column.missing)
+            names = listed([f"{c.name} {share(c.missing, self.n_rows)}" for c in most], LISTED)
+            said.append(
+                f"{share(total, cells)} of the cells have no value, in "
+                f"{counted(len(gaps), 'column')}: {names}."
+            )
+        for together in self.gaps_together[:2]:
+            said.append(f"Always missing together: {listed(together, LISTED)}.")
+        infinite = [column.name for column in self.columns if column.infinite]
+        if infinite:
+            said.append(f"Infinite numbers in {listed(infinite, LISTED)}.")
+        again = len(self.copied_rows)
+        if again:
+            verb = "repeats an earlier row" if again == 1 else "repeat earlier rows"
+            aside = any(column.kind == "identifier" for column in self.columns)
+            said.append(
+                f"{counted(again, 'row')} ({share(again, self.n_rows)}) {verb} in every column"
+                f"{' but identifiers' if aside else ''}"
+                + (
+                    f" ({COPIED_ROWS.code})."
+                    if self.cautions
+                    else "; with few values that is chance."
+                )
+            )
+        return said
+
+    def _about_columns(self) -> list[str]:
+        """Copies, groups and pairs."""
+        said = []
+        for kind in ("constant", "empty"):
+            names = [column.name for column in self.columns if column.kind == kind]
+            said += [f"{kind.capitalize()}: {listed(names, LISTED)}."] if names else []
+        copies = [f"{name} (of {first})" for name, first in self.copied_columns.items()]
+        if copies:
+            count = counted(len(copies), "column")
+            said.append(f"{count} {'copies' if len(copies) == 1 else 'copy'} another: "
+                        f"{listed(copies, LISTED)}.")  # fmt: skip
+        if self.groups:
+            predicted = sum(len(group.others) for group in self.groups)
+            first = self.groups[0]
+            said.append(
+                f"{counted(predicted, 'column')} can be predicted from "
+                f"{counted(len(self.groups), 'other')}: {first.first} predicts at least "
+                f"{SAME:.0%} of {listed(first.others, LISTED)}."
+            )
+        if self.n_pairs:
+            said.append(
+                f"{self.n_dependent:,} of {counted(self.n_pairs, 'pair')} of columns "
+                f"depend{'s' * (self.n_dependent == 1)} on each other beyond chance."
+            )
+        return said
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What columns have to do with others: the one that each copies, or that predicts it."""
+        found = {name: f"copy of {first}" for name, first in self.copied_columns.items()}
+        for group in self.groups:
+            for name, part in zip(group.others, group.shares, strict=True):
+                found[name] = f"predicted by {group.first} ({part:.2f})"
+        return found
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame of all columns, in the library of X (or the one named)."""
+        rows, notes = self.columns, self.notes
+        keys = ("kind", "missing", "infinite", "distinct", "values")
+        columns = {
+            "column": [row.name for row in rows],
+            **{key: [getattr(row, key) for row in rows] for key in keys},
+            "note": [notes.get(row.name, "") for row in rows],
+        }
+        return make_frame(columns, library or self._library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        found = {key: value for key, value in vars(self).items() if key[0] != "_"}
+        named = ("columns", "groups", "pairs", "cautions")
+        return {
+            **found,
+            "findings": self.findings,
+            "copied_rows": self.copied_rows.tolist(),
+            **{key: [asdict(one) for one in found[key]] for key in named},
+        }
+
+    def to_html(self, path: str | Path, *, title: str = "", command: str = "") -> Path:
+        """Write the report: one self-contained page. Needs the extra ``report``.
+
+        Parameters
+        ----------
+        path : path of the file
+        title : str, optional
+        command : str, optional
+            What makes the page again.
+
+        Returns
+        -------
+        Path
+        """
+        from depmax.evaluation.profiling.page import report_of
+        from depmax.report import write_html
+
+        return write_html(report_of(self, title=title, command=command), path)
+
+    def __str__(self) -> str:
+        """The findings and the strongest pairs."""
+        pairs = [
+            f"  {pair.predictor} predicts {pair.share:.0%} of {pair.column}"
+            for pair in self.pairs[:LISTED]
+        ]
+        return "\n".join([*self.findings, *(["Strongest pairs:", *pairs] if pairs else [])])
+
+    def _repr_html_(self) -> str:
+        """The findings and all columns, for notebooks."""
+        rows = [
+            (c.name, c.kind, f"{c.missing:,}", f"{c.distinct:,}", c.values) for c in self.columns
+        ]
+        head = ("column", "kind", "missing", "distinct", "values")
+        return html_table(head, rows[:100], " ".join(self.findings))
+
+
+def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
+    """What is in a table: kinds, gaps, copies, columns that say the same, the strongest pairs.
+
+    There is no target: pass the whole table, the columns to predict among the others. Nothing is
+    changed, and nothing is refused for being untidy.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Columns of any types. Dates count by their order; identifiers and free text are described,
+        but not compared with other columns.
+    progress : bool or callable, default=False
+        True prints it; a function is called with each :class:`depmax.evaluation.Progress`.
+
+    Returns
+    -------
+    Profile
+        ``findings``, ``columns``, ``copied_rows``, ``copied_columns``, ``groups``, ``pairs``,
+        ``to_frame()``, ``to_dict()``, ``to_html(path)``.
+
+    Notes
+    -----
+    *Share.* How much of the variation of a column another one predicts, from 0 to 1 and less what
+    chance alone gives: of numbers and dates the variance of the ranks, by a polynomial of at most
+    degree six of the other's ranks (so every increasing function predicts all of it, and x
+    predicts x²); of categories the variance of the indicators of levels, Goodman and Kruskal's
+    tau. It is comparable between columns of any types, and has a direction: x² does not predict
+    the sign of x. It says nothing of relations that leave the mean as it is, such as points on a
+    circle: :func:`depmax.hsic_test` finds these. Cells without a value count as not predicted.
+
+    *Significance.* A share counts only if its p-value (Pillai's trace, an F-test where one of the
+    two is numbers), times all pairs in both directions, is at most 0.05, and if full agreement of
+    values as rare would be.
+
+    *Groups.* The column that predicts at least 80% of most others takes them, then the next: a
+    group can be dropped but for its first column. 0.8 is a correlation of ranks of 0.9.
+
+    *Limits.* Copies are looked for in all rows and columns. Shares are those of at most 2,000
+    rows, drawn with a fixed seed (463 of a table of 12,000 columns), and of at most 12,000 columns,
+    evenly spaced. Fewer than ten rows are not compared, of categories 30. Where rows are copied by
+    more than chance, their copies are not compared again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from depmax.evaluation import profile
+    >>> table = pd.DataFrame({"x": np.arange(80) / 9 - 4, "size": ["S", "L", "M", "S"] * 20})
+    >>> table["squared"] = table["x"] ** 2
+    >>> table["code"] = table["size"].map({"S": 1, "M": 2, "L": 3})
+    >>> for group in profile(table).groups:
+    ...     print(group.first, group.others)
+    size ('code',)
+    x ('squared',)
+    """
+    n_rows, n_columns = _shape(X)
+    sample = some_rows(n_rows, rows_compared(n_rows, n_columns))
+    copies, listener = CopiesFound(n_rows), read_listener(progress)
+    began, step = perf_counter(), max(1, n_columns // 50)
+    read: list[ColumnRead] = []
+    about: list[ColumnProfile] = []
+    for done, column in enumerate(columns_of(X), 1):
+        copies.add(column)
+        about.append(column.about)
+        if column.is_compared and column.about.name not in copies.columns:
+            read.append(replace(column, cells=column.cells[sample]))
+        if done % step == 0:
+            listener(Progress(done, n_columns, perf_counter() - began, "", "reading columns"))
+    again, beyond = copies.rows()
+    if beyond:
+        first = ~np.isin(sample, again[:, 0])
+        read = [replace(column, cells=column.cells[first]) for column in read]
+        sample = sample[first]
+    if len(read) > MOST_COLUMNS:
+        places = np.linspace(0, len(read) - 1, MOST_COLUMNS).astype(int)
+        read = [read[place] for place in places]
+    kept = [(column, Curves.of(column.cells, column.levels is not None)) for column in read]
+    compared = [(column, curves) for column, curves in kept if curves is not None]
+    began = perf_counter()
+    ties = Ties.of(
+        tuple(column.about.name for column, _ in compared),
+        tuple(curves for _, curves in compared),
+        lambda done, total: listener(
+            Progress(done, total, perf_counter() - began, "", "comparing columns")
+        ),
+    ) if len(compared) > 1 else Ties((), (), np.zeros((0, 0)))  # fmt: skip
+    pairs = ties.pairs(PAIRS)
+    shown = {name for pair in pairs[:DRAWN] for name in (pair.predictor, pair.column)}
+    text = f"{counted(len(again), 'row')} of {n_rows:,} repeat others exactly. {COPIED_ROWS.about}"
+    return Profile(
+        n_rows=n_rows,
+        columns=tuple(about),
+        copied_rows=again,
+        copied_columns=copies.columns,
+        gaps_together=tuple(tuple(names) for names in copies.gaps.values() if len(names) > 1),
+        groups=ties.groups(),
+        pairs=pairs,
+        n_pairs=ties.n_pairs,
+        n_dependent=ties.n_dependent,
+        rows_compared=len(sample),
+        columns_compared=len(compared),
+        cautions=(replace(COPIED_ROWS, text=text),) if beyond else (),
+        _drawn={
+            c.about.name: Drawn(c.cells, c.levels)
+            for c in read
+            if c.about.name in shown and c.about.kind != "date"
+        },
+        _library=library_of(X),
+    )
+
+
+def _shape(X: Any) -> tuple[int, int]:
+    shape = nw.from_native(X, eager_only=True).shape if is_frame(X) else np.shape(X)
+    return int(shape[0]), int(shape[1]) if len(shape) > 1 else 1
+
+
+def rows_compared(n_rows: int, n_columns: int) -> int:
+    """Rows that so many columns are compared on.
+
+    >>> rows_compared(300_000, 50), rows_compared(60, 7000), rows_compared(5000, 12_000)
+    (2000, 60, 462)
+    """
+    d = max(1, min(n_columns, MOST_COLUMNS))
+    return min(n_rows, MOST_ROWS, max(FEWEST_ROWS, int(MOST_PRODUCTS / (DEGREE * d * d))))
+
+
+def seconds_of(n_rows: int, n_columns: int) -> float:
+    """How long a profile takes on one core.
+
+    >>> seconds_of(60, 7000) < 15 < seconds_of(5000, 12_000)
+    True
+    """
+    d, m = min(n_columns, MOST_COLUMNS), rows_compared(n_rows, n_columns)
+    return DEGREE * d * d * (m / PER_SECOND + 2e-9) + 1.2e-7 * n_rows * n_columns + 5e-4 * n_columns
