@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._resources import slices
-from depmax.data.sample import Sample, is_precomputed, read_rows
+from depmax.data.sample import Sample, read_rows
 from depmax.data.table import require_equal_length
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.prediction import coded_target
+from depmax.kernels.kernel import is_precomputed
 
 #: Kernel values that are held at a time.
 TILE = 2**21

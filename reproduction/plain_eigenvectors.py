@@ -8,8 +8,8 @@ from depmax.algebra.directions import most_dependent
 from depmax.algebra.space import Space
 from depmax.data.sample import Sample
 from depmax.extraction import HBFE
-from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import criterion_of
+from depmax.extraction.extractor import Answer, Found, along
 
 
 @dataclass(eq=False, repr=False)

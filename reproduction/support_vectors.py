@@ -10,10 +10,10 @@ from sklearn.svm import NuSVR
 
 from depmax._parameters import number
 from depmax.algebra.deflation import Examples
-from depmax.algebra.directions import leading
 from depmax.data.sample import Sample
 from depmax.extraction import SparseKernelPLS
 from depmax.extraction.sparse_kernel_pls import KernelProducts
+from depmax.maps.feature_map import leading
 
 #: Precision of the ε-insensitive regression, for a kernel and a target of about 1.
 TOLERANCE = 1e-6

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax.algebra.directions import complete, complete_axes, leading, most_dependent
+from depmax.algebra.directions import complete, complete_axes, most_dependent
 from depmax.algebra.space import Moments
-from depmax.maps.feature_map import signs
+from depmax.maps.feature_map import leading, signs
 
 rng = np.random.default_rng(0)
 

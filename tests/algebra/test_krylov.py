@@ -42,6 +42,16 @@ def test_products_with_the_centred_matrix(gram, rng):
     np.testing.assert_allclose(gram.trace, np.trace(H @ K @ H))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_of_the_centred_matrix(weighted, monkeypatch, rng):
+    monkeypatch.setattr(module, "STRIP", 16)
+    weight = rng.integers(1, 4, 70).astype(float) if weighted else None
+    gram = Gram(entries_of(K), 70, np.float64, weight=weight)
+    places = np.array([0, 15, 16, 40, 69])
+    units = gram.centred(np.eye(70)[:, places])
+    np.testing.assert_allclose(gram.columns(places), gram.times(units), atol=1e-10)
+
+
 def test_half_of_the_values_are_computed(monkeypatch):
     monkeypatch.setattr(module, "STRIP", 10)
     monkeypatch.setattr(module, "SOME", 1)

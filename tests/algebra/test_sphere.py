@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax.algebra.sphere import Sphere
+from depmax.algebra.directions import Sphere
 
 rng = np.random.default_rng(0)
 ROOT = rng.normal(size=(6, 4))

@@ -48,7 +48,7 @@ def _extractors() -> dict[str, Maker]:
         for cls in (depmax.BoostedLatentFeatures, depmax.SparseKernelPLS):
             cases[f"{cls.__name__} {loss}"] = lambda c=cls, how=loss: _seeded(c, loss=how)
     named = ("pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf")
-    for criterion in (*named, depmax.ContinuumRegression(0.7), depmax.ContinuumRegression(0.2)):
+    for criterion in named:
         for kernel in ("linear", "gaussian"):
             cases[f"DeflationFeatures {criterion} {kernel}"] = lambda c=criterion, k=kernel: (
                 depmax.DeflationFeatures(criterion=c, kernel=k)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.utils import get_tags
 
 import depmax
 from depmax import extraction, selection
@@ -200,6 +201,15 @@ def test_constant_inputs_are_refused_as_constant_targets_are(name: str, table: s
     with pytest.raises(ValueError, match="X is constant"):
         EVERY_METHOD[name](1).fit(CONSTANT[table], y)
     EVERY_METHOD[name](1).fit(X, y)
+
+
+@pytest.mark.parametrize("y", [np.full(N, 1.5), np.full(N, "a")], ids=["numbers", "classes"])
+@pytest.mark.parametrize("name", sorted(EVERY_METHOD))
+def test_constant_targets_are_refused(name: str, y: np.ndarray) -> None:
+    method = EVERY_METHOD[name](1)
+    if get_tags(method).target_tags.required:
+        with pytest.raises(ValueError, match=r"constant|one class|one value|continuous"):
+            method.fit(X, y)
 
 
 # --- what is said ---------------------------------------------------------------------------------

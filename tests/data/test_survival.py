@@ -124,14 +124,16 @@ def _ranked(selector: Any) -> Callable[..., int]:
     ],
     ids=lambda selector: type(selector).__name__,
 )
-def test_a_column_that_only_changes_the_spread_is_found(selector: Any) -> None:
+def test_a_column_that_only_changes_the_spread_is_found(
+    selector: Any, rng: np.random.Generator
+) -> None:
     best = _ranked(selector)
     assert best(Y) == 1
     assert best(Y, sample_weight=rng.integers(1, 3, N)) == 1
 
 
 @pytest.mark.parametrize("measure", [depmax.hsic, depmax.alignment])
-def test_weights_are_repeated_rows(measure: Any) -> None:
+def test_weights_are_repeated_rows(measure: Any, rng: np.random.Generator) -> None:
     weight = rng.integers(0, 3, N)
     repeated = measure(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     assert measure(X, Y, sample_weight=weight) == pytest.approx(repeated, rel=1e-9)

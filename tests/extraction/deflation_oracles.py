@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 from scipy import linalg
 
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.prediction import coded_target
 
 
 def gaussian_gram(X, width):

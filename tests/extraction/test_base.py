@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from depmax import HBFE, HSCA, scan
 from depmax.kernels import Gaussian, Linear, Precomputed, Subsequence
-from depmax.maps import NystroemMap
 from tests.one_hot import one_hot
 
 rng = np.random.default_rng(0)
@@ -50,15 +48,6 @@ class TestInputs:
         K = Gaussian()(one_hot(X[:, :2], COLOURS))
         gram = HBFE(2, kernel="precomputed").fit(K, y)
         np.testing.assert_allclose(fitted.transform(frame), gram.transform(K), atol=1e-8)
-
-    @pytest.mark.parametrize("kernel", ["linear", "gaussian", NystroemMap(10, random_state=0)])
-    def test_single_precision_is_kept(self, kernel):
-        single = X.astype(np.float32)
-        model = HBFE(2, kernel=kernel)
-        features = model.fit_transform(single, y)
-        assert features.dtype == np.float32
-        assert model.transform(single).dtype == np.float32
-        np.testing.assert_allclose(features, clone(model).fit_transform(X, y), atol=1e-3)
 
     def test_strings(self, rng):
         words = ["".join(rng.choice(list("acgt"), 8)) for _ in range(30)]

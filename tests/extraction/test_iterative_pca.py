@@ -64,11 +64,6 @@ def test_share_of_the_variance():
     assert IterativePCA(0.8).fit(X).n_components_ == pca.n_components_
 
 
-def test_equal_rows():
-    with pytest.raises(ValueError, match="X is constant"):
-        IterativePCA(1).fit(np.ones((5, 2)))
-
-
 class TestReconstructionError:
     rows = np.random.default_rng(8).normal(size=(60, 4)) @ np.diag([3.0, 2.0, 1.0, 0.3]) + 5.0
     new = np.random.default_rng(9).normal(size=(12, 4)) + 5.0

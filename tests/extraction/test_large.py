@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import HBFE, HSCA
-from depmax.algebra import span
+from depmax import HBFE, HSCA, IterativePCA
+from depmax.algebra import gram, span
 from depmax.kernels import Gaussian, Polynomial
 from tests.extraction.oracles import same_up_to_signs
 
@@ -44,9 +44,25 @@ def test_rows_in_float32(name, tolerance):
     same_up_to_signs(features.T, exact_features.T, 2e-3)
 
 
-def exact(model, rows, y, monkeypatch):
+@pytest.mark.parametrize("weight", [None, np.resize([1, 2, 3], 700)])
+def test_clusters_that_no_landmark_sees(weight, tolerance, monkeypatch, rng):
+    """A start from landmarks lacks their directions, which residuals bring back."""
+    monkeypatch.setattr(gram, "ROWS_PER_LANDMARK", 10)
+    rows, landmarks = rng.normal(size=(700, 4)), np.linspace(0, 699, 70).astype(int)
+    others = np.setdiff1d(np.arange(700), landmarks)
+    for centre, cluster in zip(
+        (40.0, -40.0), np.split(rng.permutation(others)[:80], 2), strict=True
+    ):
+        rows[cluster] = centre + 0.3 * rows[cluster]
+    model = IterativePCA(4, kernel=Gaussian(1.5))
+    whole = exact(model, rows, None, monkeypatch, sample_weight=weight)
+    model.fit(rows, sample_weight=weight)
+    same_up_to_signs(model.transform(rows).T, whole.transform(rows).T, 1e-9)
+
+
+def exact(model, rows, y, monkeypatch, **weights):
     monkeypatch.setattr(span, "EXACT_ROWS", 10**6)
-    fitted = type(model)(**model.get_params(deep=False)).fit(rows, y)
+    fitted = type(model)(**model.get_params(deep=False)).fit(rows, y, **weights)
     monkeypatch.setattr(span, "EXACT_ROWS", 50)
     return fitted
 

@@ -22,7 +22,7 @@ from depmax import (
     LinearRegressionFeature,
     NeighborGraph,
 )
-from depmax.extraction._fitting.coded_target import sliced
+from depmax.extraction.sir import sliced
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs
 from tests.references.make_statsmodels import Case
@@ -117,10 +117,6 @@ class TestSIR:
     def test_refuses_slices(self, n_slices):
         with pytest.raises(ValueError, match="n_slices of SIR"):
             SIR(n_slices=n_slices).fit(X, NUMBERS)
-
-    def test_refuses_constant(self):
-        with pytest.raises(ValueError, match="constant"):
-            SIR().fit(X, np.array([1.5] * 80))
 
 
 class TestPHD:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.algebra import targets as target_module
-from depmax.algebra.targets import PRECISION, as_array, factor_of_matrix, target_factor
+from depmax.algebra import row_sums
+from depmax.algebra.pivots import PRECISION, factor_of_matrix
+from depmax.algebra.row_sums import as_array, target_factor
 from depmax.data.sample import SMALL, Sample, read_sample
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
@@ -55,7 +56,7 @@ def test_many_rows_are_not_held(
     kernel: Kernel, weighted: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of the factor are made where they are asked for, also those beyond any sample."""
-    monkeypatch.setattr(target_module, "FEW_ROWS", 1000)
+    monkeypatch.setattr(row_sums, "FEW_ROWS", 1000)
     rows = np.append(rng.normal(size=1500), [30.0, 31.0])[:, np.newaxis]
     weight = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
     factor = target_factor(Sample(kernel, rows, weight=weight))

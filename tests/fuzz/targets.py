@@ -241,9 +241,10 @@ class Attributes(Model):
 
     def whole(self) -> list[bytes]:
         """One model for every class that a file may hold and whose code might trust its values."""
-        from sklearn.compose import ColumnTransformer
+        from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
         from sklearn.linear_model import LogisticRegression, RidgeClassifier
         from sklearn.manifold import LocallyLinearEmbedding
+        from sklearn.neighbors import KNeighborsRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import (
             OneHotEncoder,
@@ -255,6 +256,7 @@ class Attributes(Model):
 
         import depmax
         from depmax import save_model
+        from depmax.evaluation import MLkNN
 
         levels = np.array([["a", "b", "c", "d"][i % 4] for i in range(20)], dtype=object)[:, None]
         some = levels == "a"
@@ -272,6 +274,9 @@ class Attributes(Model):
             SVC(probability=False, kernel="poly").fit(_X, _Y),
             SVR().fit(_X, _X[:, 0]),
             LocallyLinearEmbedding(n_components=2, neighbors_algorithm="brute").fit(_X),
+            KNeighborsRegressor(3, algorithm="brute").fit(_X, _X[:, :2]),
+            MLkNN(3).fit(_X, (_X[:, :2] > 0).astype(int)),
+            TransformedTargetRegressor(SVR(), transformer=StandardScaler()).fit(_X, _X[:, 0]),
             make_pipeline(StandardScaler(), LogisticRegression()).fit(_X, _Y),
             RidgeClassifier().fit(_X, _Y),
             QuantileTransformer(n_quantiles=5).fit(_X),

@@ -15,6 +15,7 @@ X = rng.normal(size=N)
 
 
 def _rows(share_of_events: float = 0.6, ties: bool = False) -> np.ndarray:
+    rng = np.random.default_rng(1)
     times = rng.exponential(size=N).astype(np.float32)  # the contract compares them so, too
     times = np.ceil(4 * times) if ties else times
     return np.column_stack([rng.random(N) < share_of_events, times]).astype(float)
@@ -79,7 +80,7 @@ def test_scores_are_uncorrelated_with_few_ties_and_any_censoring() -> None:
     )
 
 
-def test_weights_are_repeated_rows() -> None:
+def test_weights_are_repeated_rows(rng: np.random.Generator) -> None:
     rows, weight = _rows(ties=True), rng.integers(0, 3, N)
     weighed = Censored().resolve(rows, sample_weight=weight.astype(float)).features(rows)
     repeated = _scores(np.repeat(rows, weight, axis=0))
@@ -92,7 +93,7 @@ def test_only_the_order_of_times_matters() -> None:
     np.testing.assert_allclose(_scores(rows), _scores(other), atol=1e-12)
 
 
-def test_without_censoring_scores_are_functions_of_the_rank() -> None:
+def test_without_censoring_scores_are_functions_of_the_rank(rng: np.random.Generator) -> None:
     rows = np.column_stack([np.ones(N), rng.exponential(size=N)])
     ordered = _scores(rows)[np.argsort(rows[:, 1])]
     savage = 1.0 - np.cumsum(1.0 / np.arange(N, 0, -1))

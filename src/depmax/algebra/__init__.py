@@ -1,10 +1,8 @@
 """Sums over samples in feature space, and criteria → directions, in the smaller dimension."""
 
-from depmax.algebra.directions import Directions, least_redundant, most_dependent, principal
+from depmax.algebra.directions import Sphere, most_dependent, principal
 from depmax.algebra.row_sums import RowSums
-from depmax.algebra.space import Form, Moments, Space, Span, hsic_form
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import Sphere
+from depmax.algebra.space import Directions, Form, Moments, Space, Span, hsic_form, space_of
 
 __all__ = [
     "Directions",
@@ -15,7 +13,6 @@ __all__ = [
     "Span",
     "Sphere",
     "hsic_form",
-    "least_redundant",
     "most_dependent",
     "principal",
     "space_of",

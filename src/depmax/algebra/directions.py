@@ -1,19 +1,20 @@
-"""Directions of a feature space, with ties decided."""
+"""Criteria → directions: of most dependence, most variance, and unit variance (``Sphere``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 
-from depmax.algebra.space import Moments
-from depmax.maps.feature_map import EQUAL
+from depmax._parameters import number
+from depmax.algebra.graphs import Laplacian
+from depmax.algebra.space import Directions, Moments, Space
+from depmax.data.sample import Sample
+from depmax.kernels.kernel import Kernel
+from depmax.maps.feature_map import EQUAL, TIE, leading, settle_ties
 
-#: Eigenvalues that differ by less, relative to the largest, are equal.
-TIE = 1e-9
 #: Eigenvalues below this, relative to the largest, are rounding errors in double precision.
 ZERO = 1e-12
 #: A dependence below this, relative to the largest, counts as none.
@@ -35,79 +36,6 @@ def rank_of(cross: np.ndarray) -> int:
     """
     values = linalg.svdvals(cross) ** 2 if cross.size else np.empty(0)
     return int((values > NONE * values.max(initial=0.0)).sum())
-
-
-@dataclass(frozen=True)
-class Directions:
-    """Directions in s coordinates, and the dependence that each reaches."""
-
-    vectors: np.ndarray  # P, shape (s, k)
-    dependence: np.ndarray  # pᵀAp of each, shape (k,)
-
-    @property
-    def count(self) -> int:
-        """Number of directions k."""
-        return int(self.vectors.shape[1])
-
-    def first(self, count: int) -> Self:
-        """The first directions."""
-        vectors, dependence = self.vectors[:, :count], self.dependence[:count]
-        return replace(self, vectors=vectors, dependence=dependence)
-
-
-def leading(matrix: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric matrix, in falling order, and their eigenvectors.
-
-    Equal eigenvalues have no eigenvectors of their own, only a common space; its basis is chosen
-    by the order of the coordinates, so that rounding errors do not choose it.
-
-    Examples
-    --------
-    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
-    array([3., 2.])
-    """
-    size = matrix.shape[0]
-    count = min(n_vectors, size)
-    if count == 0:
-        return np.empty(0), np.empty((size, 0))
-    extra = min(count + 1, size)  # shows whether the last one wanted is one of equals
-    values, vectors = linalg.eigh(matrix, subset_by_index=[size - extra, size - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
-    scale = max(abs(values[0]), abs(values[-1]))
-    if extra > count and values[count - 1] - values[count] <= TIE * scale:
-        values, vectors = linalg.eigh(matrix)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        scale = max(abs(values[0]), abs(values[-1]))
-    vectors = settle_ties(values, vectors, TIE * scale)
-    return values[:count], vectors[:, :count]
-
-
-def settle_ties(values: np.ndarray, vectors: np.ndarray, tolerance: float) -> np.ndarray:
-    """Eigenvectors with the basis of every space of equal eigenvalues chosen by a fixed rule.
-
-    Within such a space the basis is that of the eigenvectors of diag(s, …, 2, 1)/s, which gives
-    earlier coordinates to earlier vectors.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        In falling order.
-    vectors : ndarray of shape (s, n)
-    tolerance : float
-        Neighbours that differ by at most this are equal.
-    """
-    starts = np.flatnonzero(np.append(True, -np.diff(values) > tolerance))
-    stops = np.append(starts[1:], len(values))
-    if len(starts) == len(values):
-        return vectors
-    settled = vectors.copy()
-    order = np.linspace(1.0, 0.0, vectors.shape[0], endpoint=False)[:, np.newaxis]
-    for start, stop in zip(starts, stops, strict=True):
-        if stop - start > 1:
-            basis = vectors[:, start:stop]
-            _, rotation = linalg.eigh(basis.T @ (order * basis))
-            settled[:, start:stop] = basis @ rotation[:, ::-1]
-    return settled
 
 
 def complete_axes(vectors: np.ndarray, n_vectors: int) -> np.ndarray:
@@ -239,127 +167,6 @@ def principal(
     return Directions(found, np.array(values))
 
 
-#: What is left of C outside the space of earlier features, relative to C, to go on.
-EXHAUSTED = 1e-10
-
-#: Positive eigenvalues of B, and their eigenvectors, for directions so far of shape (s, n).
-Redundancy = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def least_redundant(
-    moments: Moments,
-    features_cross: Callable[[np.ndarray], np.ndarray],
-    n_directions: int,
-    alpha: float,
-    earlier: np.ndarray | None = None,
-    *,
-    relative: bool = True,
-) -> Directions:
-    """Unit directions p that maximise pᵀCCᵀp / pᵀ(GGᵀ + αI)p, one after another.
-
-    Parameters
-    ----------
-    moments : Moments
-        Without weights: C is all that is used.
-    features_cross : callable
-        G = ΦᵀΨ_f of shape (s, t) for the directions so far, of shape (s, n).
-    n_directions : int
-    alpha : float
-        Relative to tr(GGᵀ)/n.
-    earlier : ndarray of shape (s, k), optional
-        The first directions, if they are known already.
-    relative : bool
-        False takes α as it is.
-
-    Returns
-    -------
-    Directions
-        Fewer than requested where C lies in the space of a G with one column per direction: then
-        every direction that depends on the target repeats earlier features.
-
-    Notes
-    -----
-    CCᵀ has low rank, so that a step needs no eigenproblem of size s: with G = UDWᵀ,
-    R = α(GGᵀ + αI)⁻¹C = C - U diag(d²/(d² + α)) UᵀC and v the leading eigenvector of CᵀR, the
-    maximiser is Rv.
-    """
-    cross = _compressed(moments.cross)
-    found = np.empty((cross.shape[0], 0)) if earlier is None else earlier
-    size = linalg.norm(cross)
-    while found.shape[1] < n_directions:
-        rest = cross
-        if found.shape[1]:
-            factor = features_cross(found)
-            squares, basis = squared_part(factor)  # d², U
-            penalty = alpha * (squares.sum() / found.shape[1] if relative else 1.0)
-            inside = basis.T @ cross
-            outside = cross - basis @ inside
-            linear = factor.shape[1] <= found.shape[1]  # other kernels fill the space, by degrees
-            if linear and linalg.norm(outside) <= max(EXHAUSTED, 10 * moments.eps) * size:
-                break
-            shrunk = penalty / (squares + penalty)
-            rest = outside + basis @ (shrunk[:, np.newaxis] * inside)
-        elif size == 0:
-            break
-        product = cross.T @ rest
-        weights = leading((product + product.T) / 2, 1)[1]
-        vector = rest @ weights
-        found = np.column_stack([found, vector / linalg.norm(vector)])
-    return Directions(found, np.sum((moments.cross.T @ found) ** 2, axis=0))
-
-
-def least_redundant_weighted(
-    moments: Moments,
-    redundancy: Redundancy,
-    n_directions: int,
-    alpha: float,
-    *,
-    relative: bool = True,
-) -> Directions:
-    """Unit directions p that maximise pᵀAp / pᵀ(B⁺ + αI)p, one after another, for any A.
-
-    B⁺ is the positive part of B: the B of HSIC₁ has negative eigenvalues, which say that a
-    direction depends on the features less than chance would have it, and count as zero.
-
-    Parameters
-    ----------
-    moments : Moments
-    redundancy : callable
-        Positive eigenvalues of B and their eigenvectors for the directions so far.
-    n_directions : int
-    alpha : float
-        Relative to tr(B⁺)/n.
-    relative : bool
-        False takes α as it is.
-
-    Returns
-    -------
-    Directions
-        Fewer than requested where no direction has pᵀAp > 0.
-    """
-    target = moments.criterion  # A
-    found = np.empty((target.shape[0], 0))
-    reached: list[float] = []
-    while len(reached) < n_directions:
-        roots, basis = np.empty(0), np.empty((target.shape[0], 0))
-        if reached:
-            values, basis = redundancy(found)
-            penalty = alpha * (values.sum() / len(reached) if relative else 1.0)
-            roots = 1.0 - np.sqrt(penalty / (values + penalty))
-        # √α(B⁺ + αI)^(-½) = I - U diag(roots) Uᵀ on both sides of A
-        left = target - (basis * roots) @ (basis.T @ target)
-        both = left - (left @ basis * roots) @ basis.T
-        vector = leading((both + both.T) / 2, 1)[1][:, 0]
-        vector = vector - (basis * roots) @ (basis.T @ vector)
-        vector /= linalg.norm(vector)
-        value = float(vector @ target @ vector)
-        if value <= 0:
-            break
-        found = np.column_stack([found, vector])
-        reached.append(value)
-    return Directions(found, np.array(reached))
-
-
 def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positive eigenvalues of a symmetric matrix and their eigenvectors.
 
@@ -372,21 +179,244 @@ def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[values > 0], vectors[:, values > 0]
 
 
-def squared_part(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positive eigenvalues of GGᵀ and their eigenvectors, for G with few columns.
+# --- of unit variance -----------------------------------------------------------------------------
+#: Entries beside the diagonal below this, relative to the largest on it, are rounding errors.
+ROUNDING = 1e-13
+#: Regularisation, or the choice of it.
+Alpha = float | Literal["auto"]
+#: What ``alpha`` may be.
+ALPHA = number(0, also=["auto"])
+#: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
+SINGULAR = 0.1
+#: Smallest eigenvalue of a kernel matrix, relative to rounding errors, that ends in a gap.
+GAP = 1e3
 
-    Examples
-    --------
-    >>> squared_part(np.array([[2.0], [0.0]]))[0]
-    array([4.])
+
+@dataclass(frozen=True)
+class Sphere:
+    """A basis W of the range of B with Wᵀ(B + αI)W = I.
+
+    Directions are p = Wv with v orthonormal: pᵀAp / pᵀ(B + αI)p is then vᵀ(WᵀAW)v. Where B has no
+    range nothing is divided by α: a direction of no variance is not made to look like one of much.
     """
-    vectors, roots, _ = linalg.svd(factor, full_matrices=False)
-    return roots[roots > 0] ** 2, vectors[:, roots > 0]
+
+    whiten: np.ndarray  # W, shape (s, r)
+    matrix: np.ndarray  # B, shape (s, s)
+    eps: float
+
+    @classmethod
+    def of(
+        cls,
+        matrix: np.ndarray,
+        alpha: float = 0.0,
+        *,
+        eps: float = float(np.finfo(np.float64).eps),
+        noise: np.ndarray | float = 0.0,
+    ) -> Sphere:
+        """Sphere of a positive semidefinite matrix.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (s, s)
+            B.
+        alpha : float
+            α relative to the mean of the eigenvalues on the range of B.
+        eps : float
+            Relative precision of the matrix.
+        noise : float or ndarray of shape (s,)
+            Diagonal entries up to this are rounding errors.
+
+        Notes
+        -----
+        Without α the answer does not depend on the units of the coordinates, and neither does the
+        range: it is that of the matrix with a diagonal of ones.
+
+        Examples
+        --------
+        >>> Sphere.of(np.diag([4.0, 0.0, 1e-14])).whiten
+        array([[0.e+00, 5.e-01],
+               [0.e+00, 0.e+00],
+               [1.e+07, 0.e+00]])
+        """
+        sizes = np.diag(matrix).copy()
+        varies = sizes > noise
+        scale = np.ones(len(sizes))
+        if alpha == 0:
+            scale[varies] = 1.0 / np.sqrt(sizes[varies])
+        scale[~varies] = 0.0
+        scaled = matrix * np.outer(scale, scale)
+        values = np.diag(scaled)
+        beside = np.abs(scaled - np.diag(values)).max(initial=0.0)
+        if beside > ROUNDING * values.max(initial=0.0):
+            values, axes = linalg.eigh(scaled)
+        else:  # the coordinates are principal components, as those of a kernel matrix are
+            order = np.argsort(values, kind="stable")
+            values, axes = values[order], np.eye(len(values))[:, order]
+        kept = values > negligible(eps) * values.max(initial=0.0)
+        values, axes = values[kept][::-1], axes[:, kept][:, ::-1]
+        penalty = alpha * values.mean() if len(values) else 0.0
+        whiten = scale[:, np.newaxis] * axes / np.sqrt(values + penalty)
+        return cls(whiten, matrix, eps)
+
+    @classmethod
+    def of_space(cls, space: Space, alpha: float = 0.0) -> Sphere:
+        """Sphere of the covariance S/m of samples; a constant coordinate varies by rounding."""
+        return cls.of(space.covariance, alpha, eps=space.eps, noise=space.rounding)
+
+    @property
+    def rank(self) -> int:
+        """Number r of directions that vary."""
+        return int(self.whiten.shape[1])
+
+    def most_correlated(self, cross: np.ndarray, n_directions: int) -> Directions:
+        """Directions with the largest pᵀCCᵀp / pᵀ(B + αI)p, for C of shape (s, r).
+
+        Then directions of largest variance for their length, since no more depend on the target.
+        """
+        image = self.whiten.T @ cross  # of low rank: its singular vectors, no s × s eigenproblem
+        vectors, roots, _ = linalg.svd(image, full_matrices=False)
+        tolerance = TIE * roots.max(initial=0.0) ** 2
+        vectors = settle_ties(roots**2, vectors, tolerance)[:, : rank_of(image)]
+        directions = self.directions(vectors, n_directions)
+        return Directions(directions, np.sum((cross.T @ directions) ** 2, axis=0))
+
+    def image(self, matrix: np.ndarray) -> np.ndarray:
+        """WᵀAW of a symmetric A of shape (s, s)."""
+        image = self.whiten.T @ matrix @ self.whiten
+        return (image + image.T) / 2
+
+    def most_curved(self, images: list[np.ndarray], n_directions: int) -> Directions:
+        """Directions of the eigenvectors of ΣH² for matrices H in sphered coordinates.
+
+        For one H these are its own eigenvectors, by the size of the eigenvalue.
+        """
+        if len(images) == 1:
+            values, vectors = linalg.eigh(images[0])
+            order = np.argsort(-np.abs(values), kind="stable")
+            values, vectors = np.abs(values[order]), vectors[:, order]
+            vectors = settle_ties(values, vectors, TIE * values.max(initial=0.0))
+        else:
+            squares = sum(image @ image for image in images)
+            values, vectors = leading(squares, self.rank)
+            values = np.sqrt(np.maximum(values, 0.0))
+        found = self.directions(vectors[:, :n_directions], n_directions)
+        return Directions(found, values[: found.shape[1]])
+
+    def least_changing(self, matrix: np.ndarray, n_directions: int) -> Directions:
+        """Directions with the largest pᵀ(B - A)p / pᵀ(B + αI)p, and their pᵀAp / pᵀBp.
+
+        A is symmetric, of shape (s, s), and at most of the size of B. Without α these have the
+        smallest pᵀAp / pᵀBp. With it, a direction of no variance wins nothing: the smallest
+        pᵀAp / pᵀ(B + αI)p would be its.
+        """
+        kept = self.image(self.matrix - matrix)
+        vectors = leading(kept, min(n_directions, self.rank))[1]
+        directions = self.directions(vectors, n_directions)
+        reached = np.einsum("ij,ij->j", directions, matrix @ directions)
+        return Directions(directions, reached)
+
+    def directions(self, vectors: np.ndarray, n_directions: int) -> np.ndarray:
+        """Wv of orthonormal vectors v, with pᵀBp = 1, ``n_directions`` of them or the rank.
+
+        The first ones are completed by those of largest variance for their length that are left.
+        """
+        count = min(n_directions, self.rank)
+        if vectors.shape[1] < count:
+            triangle = linalg.qr(self.whiten, mode="r")[0][: self.rank]
+            root = linalg.solve_triangular(triangle, np.eye(self.rank))
+            vectors = complete(vectors, root @ root.T, count, self.eps)  # (WᵀW)⁻¹: variances
+        found = self.whiten @ vectors[:, :count]
+        return found / np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))
 
 
-def _compressed(cross: np.ndarray) -> np.ndarray:
-    """Matrix with the same CCᵀ and no more columns than rows."""
-    if cross.shape[1] <= cross.shape[0]:
-        return cross
-    vectors, roots, _ = linalg.svd(cross, full_matrices=False)
-    return vectors * roots
+# --- how much is added ----------------------------------------------------------------------------
+def chosen_alpha(
+    alpha: Alpha, space: Space, n_groups: int, kernel: Kernel, width: int | None
+) -> float:
+    """The number that ``alpha`` stands for, however the same kernel is given.
+
+    ``"auto"`` is nothing where samples span so few dimensions that the covariance within
+    ``n_groups`` groups of them is known, and 0.1 where a direction could fit any target. Without
+    few features they do so if the eigenvalues of the kernel matrix end in a gap, as those of a
+    linear kernel that is passed as a matrix do; those of a Gaussian kernel, or of its landmarks,
+    fade out, or are as many as the samples that differ.
+    """
+    if alpha != "auto":
+        return float(alpha)
+    exact = kernel.has_features and kernel.mixing is None
+    if exact and width is not None and min(width, space.total) + n_groups <= space.total:
+        return 0.0
+    scatter = space.scatter  # diagonal without features: coordinates are principal components
+    values = linalg.eigvalsh(scatter) if kernel.has_features else np.diag(scatter)
+    noise = negligible(space.eps) * values.max(initial=0.0)
+    size = int((values > noise).sum()) + n_groups
+    few = size < space.n_samples and bool((values[values > noise] > GAP * noise).all())
+    return 0.0 if few and _more_differ(space, size) else SINGULAR
+
+
+def alpha_of(model: Any, data: Sample, space: Space, n_groups: int = 1) -> float:
+    """``alpha`` of an extractor as a number; ``n_groups`` means take so many parameters."""
+    return chosen_alpha(model.alpha, space, n_groups, data.kernel, data.n_coordinates)
+
+
+def units_cancel(model: Any, data: Sample, n_groups: int = 1) -> bool:
+    """Whether sphering undoes any scaling of columns: linear features, no variance added."""
+    width = data.n_coordinates
+    if not data.kernel.capabilities.is_linear or width is None:
+        return False
+    if model.alpha == "auto":
+        return width + n_groups <= data.total
+    return float(model.alpha) == 0.0
+
+
+def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
+    """Directions at which features have variance 1; directions of no variance stay as they are."""
+    variances = np.einsum("ij,ij->j", vectors, space.covariance @ vectors)
+    squares = np.einsum("ij,ij->j", vectors, vectors)
+    still = variances <= 1e-14 * squares * max(float(np.trace(space.covariance)), 0.0)
+    return vectors / np.sqrt(np.where(still, 1.0, variances))
+
+
+def sphere_of_graph(space: Space, laplacian: Laplacian, alpha: float) -> Sphere:
+    """Sphere of B = ΦᵀDΦ about the mean weighted by D; for a normalised Laplacian of ΦᵀΦ."""
+    if laplacian.normalized:
+        size, total = space.scatter, float(space.n_samples)
+    else:
+        degrees = laplacian.degrees
+
+        def weighted(values: np.ndarray) -> np.ndarray:
+            images: np.ndarray = degrees[:, np.newaxis] * values
+            return images - np.outer(degrees, images.sum(axis=0) / degrees.sum())
+
+        size, total = space.quadratic(weighted), float(degrees.sum())
+    return Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Different places on a line, at most so many, gathered from parts of the samples."""
+
+    direction: np.ndarray
+    gap: float
+    most: int
+    found: np.ndarray
+
+    def __call__(self, phi: Any, part: Any) -> _Places:
+        return self._distinct(np.asarray(phi @ self.direction).ravel())
+
+    def __add__(self, other: _Places) -> _Places:
+        return self._distinct(np.append(self.found, other.found))
+
+    def _distinct(self, places: np.ndarray) -> _Places:
+        places = np.sort(places)
+        apart = np.append(True, np.diff(places) > self.gap)[: len(places)]
+        return replace(self, found=places[apart][: self.most])
+
+
+def _more_differ(space: Space, count: int) -> bool:
+    """Whether more samples than these differ, by their place on a line of any direction."""
+    direction = np.random.default_rng(0).standard_normal(space.dimension)
+    width = np.sqrt(max(float(direction @ space.covariance @ direction), 0.0))
+    gap = GAP * negligible(space.eps) * width
+    places = space.summed(_Places(direction, gap, count + 1, np.empty(0)))
+    return len(places.found) > count

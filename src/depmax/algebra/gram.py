@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from depmax._resources import slices
 from depmax.algebra.space import Space
@@ -28,8 +27,8 @@ WORK = 2**24
 #: Products are summed in so many parts, whatever the number of threads, so that these change no
 #: digit of the result.
 PARTS = 8
-#: Up to so many columns their principal components are a cheap guess.
-COMPONENT_COLUMNS = 200
+#: Landmarks, at most, and how many samples there are for each.
+LANDMARKS, ROWS_PER_LANDMARK = 256, 20
 
 #: Writes the kernel values of one slice of samples against another into an array.
 Tile = Callable[[slice, slice, np.ndarray], None]
@@ -49,13 +48,11 @@ class Products:
     eps: float
     #: tr HKH.
     trace: float
+    #: How many columns of HKH cost less than a product: ``columns`` gives these.
+    n_landmarks = 0
 
-    def __init__(
-        self, n_samples: int, weight: np.ndarray | None, likely: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, n_samples: int, weight: np.ndarray | None) -> None:
         self.n_samples, self.weight = n_samples, weight
-        #: Values on the samples that directions of large variance are likely to have, (m, k).
-        self.likely = np.empty((n_samples, 0)) if likely is None else likely
         total = n_samples if weight is None else weight.sum()
         #: Of each sample among all that these stand for, shape (m,).
         self.shares = np.full(n_samples, 1.0 / n_samples) if weight is None else weight / total
@@ -63,6 +60,10 @@ class Products:
 
     def times(self, columns: np.ndarray) -> np.ndarray:
         """HKH times columns that ``centred`` gives, of shape (m, k), in float64."""
+        raise NotImplementedError
+
+    def columns(self, places: np.ndarray) -> np.ndarray:
+        """Some columns of HKH, of shape (m, len(places)), where they cost little."""
         raise NotImplementedError
 
     def rooted(self, values: np.ndarray) -> np.ndarray:
@@ -108,8 +109,6 @@ class Gram(Products):
     n_samples : int
     dtype : dtype
         Precision of storage and of products.
-    likely : ndarray of shape (m, k), optional
-        Values on the samples that directions of large variance are likely to have.
     run : callable, default=map
         What computes the tiles and the parts of a product: the ``map`` of a pool of threads.
     weight : ndarray of shape (m,), optional
@@ -128,11 +127,10 @@ class Gram(Products):
         tile: Tile,
         n_samples: int,
         dtype: Any,
-        likely: np.ndarray | None = None,
         run: Run = map,
         weight: np.ndarray | None = None,
     ) -> None:
-        super().__init__(n_samples, weight, likely)
+        super().__init__(n_samples, weight)
         self._dtype = np.dtype(dtype)
         self.eps = float(np.finfo(self._dtype).eps)
         self._run = run
@@ -160,9 +158,10 @@ class Gram(Products):
             strip = self._strips[number][1]
             strip[own, : own.start] = strip[: own.start, own].T
         means = self._product(self.shares.astype(self._dtype)[:, np.newaxis])[:, 0]
-        self.mean = means + float(constant)
+        self._means, self.mean = means, means + float(constant)
         diagonal = np.concatenate([strip.diagonal() for _, strip in self._strips])
         total = n_samples if weight is None else float(weight.sum())
+        self.n_landmarks = min(LANDMARKS, n_samples // ROWS_PER_LANDMARK)
         self.squares = diagonal - 2.0 * means
         self.trace = float(total * (self.shares @ diagonal - self.shares @ means))
 
@@ -171,6 +170,18 @@ class Gram(Products):
         product = self._product(np.ascontiguousarray(self.rooted(columns), dtype=self._dtype))
         product -= self.shares @ product
         return self.rooted(product)
+
+    def columns(self, places: np.ndarray) -> np.ndarray:
+        """Some columns of HKH, from the strips."""
+        found = np.empty((self.n_samples, len(places)))
+        for rows, strip in self._strips:
+            later = places >= rows.start
+            found[rows, later] = strip[:, places[later] - rows.start]
+            own = later & (places < rows.stop)
+            found[rows.start :, own] = strip[places[own] - rows.start].T
+        found -= self._means[:, np.newaxis]
+        found -= self._means[places] - self.shares @ self._means
+        return found if self._roots is None else self._roots * found * self._roots[places].T
 
     def _product(self, columns: np.ndarray) -> np.ndarray:
         """The stored matrix times columns."""
@@ -216,21 +227,16 @@ def _strips(n_samples: int, dtype: np.dtype) -> list[tuple[slice, np.ndarray]]:
     ]
 
 
-def tiles_of(data: Sample) -> tuple[Tile, np.ndarray | None]:
-    """Kernel values in slices, and values that directions of large variance are likely to have.
+def tile_of(data: Sample) -> Tile:
+    """Kernel values in slices; rows of stationary kernels are measured from the mean.
 
-    The rows of stationary kernels are measured from the mean, so that an offset costs no digits.
-    Their directions of largest variance are much like the principal components of the rows.
+    So an offset costs no digits.
     """
     kernel, rows = data.kernel, data.rows
     if not kernel.capabilities.stationary or not isinstance(rows, np.ndarray) or rows.ndim != 2:
-        return kernel_tile(kernel, rows), None
+        return kernel_tile(kernel, rows)
     centred = in_double(rows) - rows.mean(axis=0, dtype=np.float64)
-    make = radial_tile if kernel.capabilities.radial else kernel_tile
-    if centred.shape[1] > min(COMPONENT_COLUMNS, centred.shape[0]):
-        return make(kernel, centred), None
-    vectors = linalg.eigh(centred.T @ centred)[1]
-    return make(kernel, centred), centred @ vectors[:, ::-1]
+    return (radial_tile if kernel.capabilities.radial else kernel_tile)(kernel, centred)
 
 
 def radial_tile(kernel: Kernel, rows: np.ndarray) -> Tile:

@@ -1,5 +1,7 @@
 """Sums over rows of two maps φ and ψ, and the one way to visit chunks of rows for them.
 
+Also here: values beside the rows, which need not be held, and the target's factor Ψ.
+
 What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
 pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -19,7 +21,7 @@ from scipy import sparse
 from depmax._files import held_by_models
 from depmax._resources import blas_threads_for_parts, map_threads, slices
 from depmax.data.chunks import Chunk
-from depmax.data.sample import in_double
+from depmax.data.sample import Sample, in_double
 from depmax.data.stream import View
 from depmax.kernels.kernel import Kernel
 
@@ -452,3 +454,217 @@ class SumBlocks:
             for part in chunks_of(block.n_rows, rows.phi.shape[1]):
                 summation.add(rows.part(part))
         return None if summation is None else summation.result()
+
+
+# --- values at the samples ------------------------------------------------------------------------
+@dataclass(frozen=True)
+class CentredValues:
+    """Values at all rows with columns of mean zero, made a part of the rows at a time.
+
+    Stands where an array of the values would: it can be scaled, subtracted and split into columns,
+    and ``beside`` gives the values of a part.
+    """
+
+    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
+    shape: tuple[int, ...]
+    slope: float = 1.0
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r), where it is asked for
+    #: Ask numpy's numbers to leave products with them to this class.
+    __array_ufunc__ = None
+
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        return float(np.trace(gram_of(self)))
+
+    def beside(self, phi: Any, part: Part) -> np.ndarray:
+        """Values at the rows of a part."""
+        values = self.make(phi, part)
+        return values if self.slope == 1.0 else self.slope * values
+
+    def array(self) -> np.ndarray:
+        """All values that do not depend on φ, of rows in memory."""
+        return self.beside(None, slice(0, self.shape[0]))
+
+    def column(self, number: int) -> CentredValues:
+        """One column, of shape (m,)."""
+        return CentredValues(partial(_column, self, number), self.shape[:1])
+
+    def __mul__(self, factor: float) -> CentredValues:
+        gram = None if self.gram is None else self.gram * float(factor) ** 2
+        return replace(self, slope=self.slope * float(factor), gram=gram)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> CentredValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: CentredValues) -> CentredValues:
+        return CentredValues(partial(_difference, self, other), self.shape)
+
+
+def _column(values: CentredValues, number: int, phi: Any, part: Part) -> np.ndarray:
+    return values.beside(phi, part)[:, number]
+
+
+def _difference(left: CentredValues, right: CentredValues, phi: Any, part: Part) -> np.ndarray:
+    return left.beside(phi, part) - right.beside(phi, part)
+
+
+#: Values at the samples: an array, or what makes those of a part of the samples.
+Factor = np.ndarray | CentredValues
+
+
+def values_at(values: Factor, phi: Any, rows: Any) -> np.ndarray:
+    """Values at some samples."""
+    return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
+
+
+def as_array(values: Factor) -> np.ndarray:
+    """Values at all samples, in memory."""
+    return values if isinstance(values, np.ndarray) else values.array()
+
+
+def square_of(factor: Factor, weight: np.ndarray | None = None) -> float:
+    """Σ‖ψ‖² over all samples that the given ones stand for."""
+    if not isinstance(factor, np.ndarray):
+        return factor.total
+    squares = np.einsum("ij,ij->i", factor, factor)
+    return float(squares.sum() if weight is None else weight @ squares)
+
+
+def columns_of(values: Factor) -> list[Factor]:
+    """The columns of values at the samples."""
+    if isinstance(values, np.ndarray):
+        return list(values.T)
+    return [values.column(number) for number in range(values.shape[1])]
+
+
+def rank_of_factor(factor: Factor) -> int:
+    """Number of directions that a factor spans."""
+    if isinstance(factor, np.ndarray):
+        return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return int(np.linalg.matrix_rank(gram_of(factor), hermitian=True))
+
+
+def gram_of(factor: Factor) -> np.ndarray:
+    """ΨᵀΨ of shape (r, r)."""
+    if isinstance(factor, np.ndarray):
+        return factor.T @ factor
+    assert factor.gram is not None
+    return factor.gram
+
+
+# --- sums over the target alone -------------------------------------------------------------------
+def target_sums(rows: Any, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over rows of the target that are read a block at a time, ψ in the place of φ."""
+    work = SumBlocks(_OfTarget(rows.view, images), alone, scatter=True)
+    sums: RowSums = rows.stream.total(work, inputs=rows.of_inputs)
+    return sums
+
+
+@dataclass(frozen=True)
+class _OfTarget:
+    view: View
+    images: Callable[[Any], Any]
+
+    def __call__(self, block: Chunk) -> Any:
+        return dense(self.images(self.view(block)))
+
+
+def alone(phi: Any, part: Part) -> Aligned:
+    """A part of rows with nothing beside them."""
+    return Aligned(phi, np.zeros((phi.shape[0], 0)))
+
+
+@dataclass(frozen=True)
+class TargetOfPart:
+    """ψ - mean of some rows."""
+
+    view: Callable[[Any], Any]  # from a part to rows of the target
+    images: Callable[[Any], Any]  # from rows of the target to ψ
+    mean: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, r)."""
+        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
+
+
+def centred_target(target: Sample) -> CentredValues:
+    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
+
+    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
+    """
+    if target.has_features:
+        return _of_images(target, target.kernel.features)
+    from depmax.algebra.pivots import MOST_PIVOTS, few_pivots  # which stands on this module
+
+    found = few_pivots(target)
+    if found is None:
+        raise ValueError(
+            f"The target kernel {target.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
+            "target_kernel=NystroemMap(…)."
+        )
+    return _of_images(target, *found)
+
+
+def _of_images(
+    target: Sample, images: Callable[[Any], Any], sums: RowSums | None = None
+) -> CentredValues:
+    """Centred coordinates and their inner products, from their sums or from what a survey knows."""
+    rows, n_samples, streamed = target.rows, target.n_samples, target.is_streamed
+    values, counts = (rows.distinct if streamed else None) or (None, None)
+    if sums is None and streamed and rows.moments and target.kernel.capabilities.is_linear:
+        mean, gram = rows.moments
+    elif sums is None and counts is not None:
+        psi = np.asarray(dense(images(values)), dtype=np.float64)
+        mean = counts @ psi / n_samples
+        gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    else:
+        sums = _sums_of(target, images) if sums is None else sums
+        mean = sums.mean_x
+        gram = sums.about(mean, sums.origin_y).scatter
+    view: Callable[[Any], Any] = rows.view if streamed else rows.__getitem__
+    return CentredValues(TargetOfPart(view, images, mean), (n_samples, len(mean)), gram=gram)
+
+
+def _sums_of(target: Sample, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over the target alone, ψ in the place of φ."""
+    if target.is_streamed:
+        return target_sums(target.rows, images)
+
+    def read(part: slice) -> Aligned:
+        psi = dense(images(target.rows[part]))
+        weight = None if target.weight is None else target.weight[part]
+        return Aligned(psi, np.zeros((psi.shape[0], 0)), weight=weight)
+
+    width = images(target.rows[:1]).shape[1]
+    chunks = chunks_of(target.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=target.is_in_memory)
+
+
+#: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
+#: time: about 100 MB for the Gaussian kernel of numbers.
+FEW_ROWS = 2**18
+
+
+def target_factor(target: Sample) -> Any:
+    """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
+
+    The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
+    factor with as many pivots as full precision takes: about twenty for a Gaussian kernel of
+    numbers, all samples for a kernel matrix of full rank. Only the factor of few rows, or one of
+    many pivots, is held as an array; otherwise rows of Ψ are made where they are asked for.
+    """
+    width = target.n_coordinates
+    if target.is_streamed or (width is not None and width <= target.n_samples):
+        return centred_target(target)
+    from depmax.algebra.pivots import factor_of_rows, few_pivots  # which stands on this module
+
+    found = few_pivots(target) if target.is_array and target.n_samples > FEW_ROWS else None
+    if found is not None:
+        return _of_images(target, *found)
+    factor = factor_of_rows(Sample(target.kernel, target.rows))
+    centred: np.ndarray = factor - target.mean_of(factor)
+    return centred

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -17,16 +17,20 @@ from depmax._resources import chunk_rows, slices, small_problems
 from depmax.algebra.row_sums import (
     Aligned,
     BlockImages,
+    CentredValues,
+    Factor,
     Norms,
     Part,
     RowSums,
     SumBlocks,
+    as_array,
     chunks_of,
     dense,
+    square_of,
     squared_lengths,
     sum_rows,
+    values_at,
 )
-from depmax.algebra.targets import CentredValues, Factor, as_array, square_of, values_at
 from depmax.data.chunks import add_up
 from depmax.data.sample import Reference, Sample, in_double
 from depmax.kernels.kernel import Kernel
@@ -290,6 +294,24 @@ def hsic_form(factor: Factor, *, unbiased: bool, weight: np.ndarray | None = Non
     scale = m * (m - 3)
     rest = square_of(factor, weight) / ((m - 1) * (m - 2) * scale)
     return Form(factor / np.sqrt(scale), OfLengths(m / (m - 2), -rest))
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Directions in s coordinates, and the dependence that each reaches."""
+
+    vectors: np.ndarray  # P, shape (s, k)
+    dependence: np.ndarray  # pᵀAp of each, shape (k,)
+
+    @property
+    def count(self) -> int:
+        """Number of directions k."""
+        return int(self.vectors.shape[1])
+
+    def first(self, count: int) -> Self:
+        """The first directions."""
+        vectors, dependence = self.vectors[:, :count], self.dependence[:count]
+        return replace(self, vectors=vectors, dependence=dependence)
 
 
 @dataclass(frozen=True)
@@ -693,6 +715,20 @@ class Span(Space):
         assert self.data is not None
         features = Space.held(self.data)
         return features.cross(self.features(vectors)), features.mean
+
+
+def space_of(data: Sample, grow: Any = None, *, few: bool = False) -> Space:
+    """Samples in the smaller dimension: features where they are few, else their span.
+
+    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
+    their span it needs; all others get all of it, at the cost of a full eigenproblem. With ``few``
+    it does so in few products, and features, if there are any, take the place of their matrix.
+    """
+    if (data.n_coordinates or np.inf) <= data.n_samples:
+        return Space.of_sample(data)
+    from depmax.algebra.span import span_of  # which stands on this module
+
+    return span_of(data, grow, few=few)
 
 
 def precision_of(sample: Sample) -> float:

@@ -1,4 +1,7 @@
-"""Samples in coordinates of their own span: all of it, or the part that a method needs."""
+"""Samples in coordinates of their own span: all of it, or the part that a method needs.
+
+Methods ask ``space_of`` in ``space.py``, which comes here where features are not few.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._resources import blas_threads_for_parts, thread_pool
-from depmax.algebra.directions import NONE, leading, rank_of
-from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tiles_of
+from depmax.algebra.directions import NONE, rank_of
+from depmax.algebra.gram import FeatureProducts, Gram, Products, matrix_tile, tile_of
+from depmax.algebra.row_sums import as_array
 from depmax.algebra.space import EPS, Form, Operator, Space, Span
-from depmax.algebra.targets import as_array
 from depmax.data.sample import Sample, require_semidefinite
+from depmax.maps.feature_map import leading
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400
@@ -88,8 +92,14 @@ WIDTH = 8
 CONVERGED, ROUNDINGS = 1e-10, 64.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
-#: Size of the random numbers that likely columns are mixed with, relative to these.
-MIXED = 0.01
+#: Length of the random columns that likely ones are mixed with, relative to these.
+MIXED = 0.001
+#: Landmarks for each column of a first block, at least, for residuals to be corrected by them.
+FEWEST = 5
+#: Eigenvalues of landmarks below this, relative to the largest, are rounding errors.
+ALIKE = 1e-10
+#: No eigenvalue of what is nearly the operator counts as nearer than this to one of it.
+NEAREST = 1e-3
 #: Convergence is looked at from this step on.
 FIRST_LOOK = 2
 #: A step lowers residuals by no more than this, most of the time: there is no need to look sooner.
@@ -264,8 +274,14 @@ def completed(basis: Basis, n_vectors: int, variance: Operator | None = None) ->
         return basis
     held = basis.size
     width = -(-missing // WIDTH) * WIDTH
-    basis.append(_first_block(basis.gram, width))
-    variances = grow(basis, variance or (lambda values: values), missing, held)
+    if variance is None and basis.gram.n_landmarks >= FEWEST * (missing + WIDTH):
+        nearly = Nearly.of(basis.gram)
+        basis.append(nearly.first_block(missing + WIDTH))
+        variances = grow_by_residuals(basis, nearly, missing, held)
+    else:
+        shape = basis.gram.n_samples, width  # columns that no direction is orthogonal to
+        basis.append(np.random.default_rng(0).standard_normal(shape))
+        variances = grow(basis, variance or (lambda values: values), missing, held)
     vectors = np.zeros((basis.size, held + min(len(variances), width)))
     vectors[:held, :held] = np.eye(held)
     vectors[held:, held:] = leading(variances, width)[1]
@@ -324,6 +340,65 @@ def grow(
     return operator
 
 
+@dataclass(frozen=True)
+class Nearly:
+    """HKH by its columns at a few landmarks, C(C_L)⁻¹Cᵀ (Nyström): what corrects residuals."""
+
+    columns: np.ndarray  # C = HKH of the landmarks, shape (m, n_landmarks)
+    axes: np.ndarray  # G such that the eigenvectors are CG, shape (n_landmarks, n_landmarks)
+    values: np.ndarray  # its eigenvalues, in rising order
+
+    @classmethod
+    def of(cls, gram: Products) -> Nearly:
+        """From landmarks that are evenly spread over the samples."""
+        places = np.linspace(0, gram.n_samples - 1, gram.n_landmarks).astype(np.intp)
+        columns = gram.columns(places)
+        own, roots = linalg.eigh(_symmetric(columns[places]))
+        some = own > ALIKE * own[-1]
+        roots = roots[:, some] / np.sqrt(own[some])  # (C_L)⁻¹ is their product
+        values, axes = linalg.eigh(roots.T @ (columns.T @ columns) @ roots)
+        some = values > ALIKE * values[-1]
+        return cls(columns, roots @ (axes[:, some] / np.sqrt(values[some])), values[some])
+
+    def first_block(self, n_columns: int) -> np.ndarray:
+        """Its leading eigenvectors, and a little of everything."""
+        likely = self.columns @ self.axes[:, ::-1][:, :n_columns]
+        noise = np.random.default_rng(0).standard_normal(likely.shape)
+        return likely + MIXED / np.sqrt(len(noise)) * noise
+
+    def corrected(self, residuals: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """(C(C_L)⁻¹Cᵀ - θ)⁻¹r of each residual, away from the poles."""
+        gaps = self.values[:, np.newaxis] - theta
+        smallest = NEAREST * theta
+        gaps = np.where(np.abs(gaps) < smallest, np.copysign(smallest, gaps), gaps)
+        inside = (1.0 / gaps + 1.0 / theta) * (self.axes.T @ (self.columns.T @ residuals))
+        return self.columns @ (self.axes @ inside) - residuals / theta
+
+
+def grow_by_residuals(basis: Basis, nearly: Nearly, n_vectors: int, held: int) -> np.ndarray:
+    """Grow a basis until it holds the directions of most variance, as ``grow`` does.
+
+    The basis grows by the residual of each eigenvector that is still wanted, corrected by what is
+    nearly the operator (Davidson's method): fewer columns than Krylov steps take.
+    """
+    operator, size = np.empty((0, 0)), held
+    while basis.size > size:
+        width, size = basis.size - size, basis.size
+        values = basis.values[:, held:]
+        operator = _bordered(operator, values.T @ values[:, -width:])
+        if size >= basis.gram.n_samples - 1:
+            break
+        theta, ritz = leading(operator, n_vectors)
+        rest = basis.beyond(values @ ritz - basis.dual[:, held:] @ (ritz * theta))
+        left = basis.longest(rest, np.eye(len(theta)))[rest.kept]
+        wanted = left > max(CONVERGED, ROUNDINGS * basis.gram.eps) * theta[0]
+        if not wanted.any():
+            break
+        theta = theta[rest.kept][wanted]
+        basis.append(nearly.corrected(rest.columns[:, wanted], theta))
+    return operator
+
+
 def _above(theta: np.ndarray, residuals: np.ndarray, *, positive: bool) -> float:
     """Largest residual of the eigenvectors that are wanted, relative to the largest eigenvalue."""
     scale = np.abs(theta).max()
@@ -348,30 +423,13 @@ def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return (matrix + matrix.T) / 2
 
 
-def _first_block(gram: Products, n_columns: int) -> np.ndarray:
-    """Columns that no direction is orthogonal to, likely ones first, always the same."""
-    block = np.random.default_rng(0).standard_normal((gram.n_samples, n_columns))
-    likely = gram.likely[:, :n_columns]
-    sizes = lengths(likely)
-    block[:, : likely.shape[1]] *= MIXED
-    block[:, : likely.shape[1]] += likely * (np.sqrt(len(likely)) / np.where(sizes > 0, sizes, 1.0))
-    return block
-
-
 # --- coordinates ---------------------------------------------------------------------------------
 #: A basis of the part of the samples' span that a method needs; None if it needs all.
 Grow = Callable[[Products], Basis | None]
 
 
-def space_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Space:
-    """Samples in the smaller dimension: features where they are few, else their span.
-
-    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
-    their span it needs; all others get all of it, at the cost of a full eigenproblem. With ``few``
-    it does so in few products, and features, if there are any, take the place of their matrix.
-    """
-    if (data.n_coordinates or np.inf) <= data.n_samples:
-        return Space.of_sample(data)
+def span_of(data: Sample, grow: Grow | None = None, *, few: bool = False) -> Span:
+    """Samples in coordinates of their own span: the part that ``grow`` asks for, or all of it."""
     if grow is not None and data.n_samples > EXACT_ROWS:
         part = part_of_span(data, grow, few=few)
         if part is not None:
@@ -396,10 +454,10 @@ def part_of_span(data: Sample, grow: Grow, *, few: bool = False) -> Span | None:
         basis = grow(FeatureProducts(features))
         return None if basis is None else basis.of_data(data, features.squares, None)
     with blas_threads_for_parts() as threads, thread_pool(threads) as run:
-        tile, likely = tiles_of(data)
+        tile = tile_of(data)
         if data.has_features:
             tile = matrix_tile(_centred_gram(data)[0])
-        gram = Gram(tile, data.n_samples, np.float64, likely, run, data.weight)
+        gram = Gram(tile, data.n_samples, np.float64, run, data.weight)
         basis = grow(gram)
     means = None if data.has_features else gram.mean
     return None if basis is None else basis.of_data(data, gram.squares, means)

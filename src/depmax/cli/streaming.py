@@ -158,8 +158,13 @@ def batch_rows(n_columns: int) -> int:
     return max(256, BATCH_CELLS // max(1, n_columns))
 
 
-_WORDS = {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}
-_WORDS["category"] = "categories"
+_WORDS = {
+    "number": "numbers",
+    "boolean": "true or false",
+    "text": "text",
+    "date": "dates",
+    "category": "categories",
+}
 
 
 def _other_type(where: str, name: str, found: str, expected: ColumnType) -> ModelError:

@@ -46,8 +46,7 @@ from depmax.kernels import (
     Precomputed,
     as_kernel,
 )
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel, is_precomputed
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -288,11 +287,6 @@ class Reference:
         return self.kernel(in_double(rows), in_double(self.rows))
 
 
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
 def sample_of_matrix(
     matrix: np.ndarray, name: str = "X", weight: np.ndarray | None = None
 ) -> Sample:
@@ -487,16 +481,6 @@ def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
         vector_input=abilities.vector_input,
         accept_sparse=abilities.sparse,
     )
-
-
-def abilities_of(kernel: KernelLike) -> Capabilities:
-    """What the kernel declares; ``fit`` is where a wrong one is refused."""
-    if is_precomputed(kernel):
-        return Capabilities()
-    try:
-        return as_kernel(kernel).capabilities
-    except (TypeError, ValueError):
-        return Capabilities()
 
 
 def table_of_stream(rows: StreamRows, recipe: Kernel) -> Table:

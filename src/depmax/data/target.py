@@ -326,7 +326,8 @@ def read_target(
     if isinstance(y, RowsInChunks):
         return _in_chunks(y, **rules)
     refuse_unreadable(y, "y")
-    if (times := survival_rows(y)) is not None:
+    is_plain = isinstance(y, np.ndarray) and y.dtype.names is None
+    if not is_plain and (times := survival_rows(y)) is not None:
         return _censored(times, task, is_part)
     array, series = target_array(y), declared_categories(y)
     if array.ndim not in (1, 2):
@@ -597,3 +598,24 @@ def count_values(values: np.ndarray, most: float) -> dict[Any, int]:
 def is_mark(value: Any) -> bool:
     """Whether a label is -1, which may mark an unlabelled row."""
     return isinstance(value, Real) and value == -1
+
+
+def is_flat(y: Any) -> bool:
+    """Whether y has one dimension."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return len(shape) == 1
+
+
+def label_type(classes: np.ndarray, like: Any) -> np.ndarray:
+    """Classes as objects if y holds objects, as scikit-learn's classifiers return them.
+
+    Examples
+    --------
+    >>> label_type(np.array(["a", "b"]), np.array(["b", "a"], dtype=object))
+    array(['a', 'b'], dtype=object)
+    """
+    return classes.astype(object) if np.asarray(like).dtype.kind == "O" else classes
+
+
+#: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
+AnyTarget = Any

@@ -205,3 +205,11 @@ def _is_duration(column: Any) -> bool:
     """Whether there are several numbers, none of them negative."""
     known = column.drop_nulls()
     return column.dtype.is_numeric() and known.n_unique() > 2 and known.min() >= 0
+
+
+def refuse_one_class(name: str) -> None:
+    """Refuse a target that is the same for all rows."""
+    raise ValueError(
+        f"y of {name} has one class or value only: nothing can depend on a constant. At least two "
+        "classes are needed."
+    )

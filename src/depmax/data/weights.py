@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from depmax.data.sample import Sample, is_precomputed
+from depmax.data.sample import Sample
 from depmax.data.table import is_streamed, refuse_unreadable, require_equal_length
+from depmax.kernels.kernel import is_precomputed
 
 #: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
 FEWEST, MOST = 2.0, 1e12

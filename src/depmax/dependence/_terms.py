@@ -14,9 +14,16 @@ from scipy import sparse
 
 from depmax import _resources
 from depmax._resources import map_threads, slices
-from depmax.algebra.row_sums import Aligned, BlockImages, RowSums, SumBlocks, chunks_of, sum_rows
+from depmax.algebra.row_sums import (
+    Aligned,
+    BlockImages,
+    RowSums,
+    SumBlocks,
+    chunks_of,
+    sum_rows,
+    target_factor,
+)
 from depmax.algebra.space import Form
-from depmax.algebra.targets import target_factor
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample, require_finite_values
 from depmax.maps.incomplete_cholesky import factor_to

@@ -10,11 +10,12 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax.data import Table, read_objects, read_table
-from depmax.data.sample import Sample, is_precomputed, read_target_sample, require_finite_values
+from depmax.data.sample import Sample, read_target_sample, require_finite_values
 from depmax.data.table import numbered_columns, take_columns, warn_of_scales
 from depmax.dependence._terms import product_with, tell_pairs
 from depmax.dependence.resolve import most_dependent, weighted_rows
 from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels.kernel import is_precomputed
 
 
 def mmd(

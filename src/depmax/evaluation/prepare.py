@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from depmax.algebra.targets import target_sums
+from depmax.algebra.row_sums import target_sums
 from depmax.data import read_fit, read_new, read_table
 from depmax.data.columns import Categories, is_frame
 from depmax.data.sample import Sample, aligned, read_training

@@ -1,10 +1,9 @@
 """Extractors: one published method per file."""
 
 from depmax.extraction._fitting.cross_validation import CrossValidation, ModelTest
-from depmax.extraction._fitting.importance import CoefficientIntervals
+from depmax.extraction._fitting.latent_model import CoefficientIntervals
 from depmax.extraction._ica_solvers import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
-from depmax.extraction.continuum_regression import ContinuumRegression
 from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.dependence_structure import DependenceStructure
 from depmax.extraction.extractor import DependenceExtractor
@@ -39,7 +38,6 @@ __all__ = [
     "SMC",
     "BoostedLatentFeatures",
     "CoefficientIntervals",
-    "ContinuumRegression",
     "CrossValidation",
     "DeflationFeatures",
     "DependenceExtractor",

@@ -15,10 +15,9 @@ from depmax._parameters import one_of
 from depmax.algebra.deflation import deflate
 from depmax.algebra.losses import LOSSES
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import CodedTarget
-from depmax.extraction._fitting.prediction import FeaturePredictor, Readout
-from depmax.extraction._fitting.search import Answer, Found, deflated
+from depmax.extraction._fitting.prediction import CodedTarget, FeaturePredictor, Readout, deflated
 from depmax.extraction.deflation_features import boosted
+from depmax.extraction.extractor import Answer, Found
 from depmax.kernels import KernelLike
 
 

@@ -21,14 +21,20 @@ from depmax.algebra.deflation import (
     gram_values,
     unless_exhausted,
 )
-from depmax.algebra.directions import leading
 from depmax.algebra.losses import LOSSES, Loss, descent
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_answer, coded_target
-from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.prediction import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    CodedTarget,
+    coded_answer,
+    coded_target,
+    deflated,
+)
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import is_linear
+from depmax.maps.feature_map import is_linear, leading
 
 #: Largest matrix whose leading eigenvector is found by a dense solver.
 DENSE = 512
@@ -167,9 +173,6 @@ class DeflationFeatures(DependenceExtractor):
         candidates), or of largest variance (sparse kernel feature analysis, without a target); by
         the gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
         numbers), or the single sample with the largest covariance with it.
-
-        :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
-        and "pca".
 
         A callable takes a :class:`depmax.algebra.deflation.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its

@@ -9,15 +9,15 @@ import numpy as np
 from scipy import linalg
 
 from depmax._parameters import number, one_of
-from depmax.algebra.directions import Directions, leading, positive_part
-from depmax.algebra.space import Space, hsic_form
-from depmax.algebra.span import space_of
-from depmax.algebra.targets import gram_of, target_factor
-from depmax.data.sample import Sample, is_precomputed, read_target_sample, require_samples
+from depmax.algebra.directions import positive_part
+from depmax.algebra.row_sums import gram_of, target_factor
+from depmax.algebra.space import Directions, Space, hsic_form, space_of
+from depmax.data.sample import Sample, read_target_sample, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
-from depmax.extraction._fitting.search import EVERY, Answer, Found, along
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import EVERY, Answer, DependenceExtractor, Found, along
 from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels.kernel import is_precomputed
+from depmax.maps.feature_map import leading
 
 #: What is left of the dependence outside earlier features, relative to all of it, to go on.
 EXHAUSTED = 1e-13

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
-from depmax.algebra.directions import most_dependent
+from depmax.algebra.directions import most_dependent, unit_variance
 from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
-from depmax.algebra.span import Basis, completed, pairs_held, space_of, span_of_dependence
-from depmax.algebra.sphere import unit_variance
+from depmax.algebra.space import space_of
+from depmax.algebra.span import Basis, completed, pairs_held, span_of_dependence
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import (
     SemiSupervisedExtractor,
     criterion_of,
     why_not_in_sums,
 )
+from depmax.extraction.extractor import Answer, Found, along
 from depmax.kernels import KernelLike
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import linalg
 
 from depmax._parameters import number
-from depmax.algebra.directions import (
-    Directions,
-    least_redundant,
-    least_redundant_weighted,
-    positive_part,
-    squared_part,
-)
+from depmax.algebra.directions import positive_part
 from depmax.algebra.gram import Products
 from depmax.algebra.graphs import GraphLike
-from depmax.algebra.space import Form, Moments, Space, hsic_form
-from depmax.algebra.span import Basis, pairs_held, space_of, span_of_steps
-from depmax.algebra.targets import as_array, target_factor
+from depmax.algebra.row_sums import as_array, target_factor
+from depmax.algebra.space import Directions, Form, Moments, Space, hsic_form, space_of
+from depmax.algebra.span import Basis, pairs_held, span_of_steps
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, along
 from depmax.extraction._fitting.semi_supervised import (
     Criterion,
     SemiSupervisedExtractor,
@@ -29,7 +24,9 @@ from depmax.extraction._fitting.semi_supervised import (
     n_pairs,
     why_not_in_sums,
 )
+from depmax.extraction.extractor import Answer, Found, along
 from depmax.kernels import KernelLike, as_kernel
+from depmax.maps.feature_map import leading
 
 
 @dataclass(eq=False, repr=False)
@@ -279,3 +276,144 @@ class HSCA(SemiSupervisedExtractor):
                 "alpha of HSCA must be positive with unbiased=True, with beta > 0 and with a "
                 "feature_kernel that is not linear: without it the quotient is not bounded."
             )
+
+
+# --- the quotients --------------------------------------------------------------------------------
+#: What is left of C outside the space of earlier features, relative to C, to go on.
+EXHAUSTED = 1e-10
+#: Positive eigenvalues of B, and their eigenvectors, for directions so far of shape (s, n).
+Redundancy = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def least_redundant(
+    moments: Moments,
+    features_cross: Callable[[np.ndarray], np.ndarray],
+    n_directions: int,
+    alpha: float,
+    earlier: np.ndarray | None = None,
+    *,
+    relative: bool = True,
+) -> Directions:
+    """Unit directions p that maximise pᵀCCᵀp / pᵀ(GGᵀ + αI)p, one after another.
+
+    Parameters
+    ----------
+    moments : Moments
+        Without weights: C is all that is used.
+    features_cross : callable
+        G = ΦᵀΨ_f of shape (s, t) for the directions so far, of shape (s, n).
+    n_directions : int
+    alpha : float
+        Relative to tr(GGᵀ)/n.
+    earlier : ndarray of shape (s, k), optional
+        The first directions, if they are known already.
+    relative : bool
+        False takes α as it is.
+
+    Returns
+    -------
+    Directions
+        Fewer than requested where C lies in the space of a G with one column per direction: then
+        every direction that depends on the target repeats earlier features.
+
+    Notes
+    -----
+    CCᵀ has low rank, so that a step needs no eigenproblem of size s: with G = UDWᵀ,
+    R = α(GGᵀ + αI)⁻¹C = C - U diag(d²/(d² + α)) UᵀC and v the leading eigenvector of CᵀR, the
+    maximiser is Rv.
+    """
+    cross = _compressed(moments.cross)
+    found = np.empty((cross.shape[0], 0)) if earlier is None else earlier
+    size = linalg.norm(cross)
+    while found.shape[1] < n_directions:
+        rest = cross
+        if found.shape[1]:
+            factor = features_cross(found)
+            squares, basis = squared_part(factor)  # d², U
+            penalty = alpha * (squares.sum() / found.shape[1] if relative else 1.0)
+            inside = basis.T @ cross
+            outside = cross - basis @ inside
+            linear = factor.shape[1] <= found.shape[1]  # other kernels fill the space, by degrees
+            if linear and linalg.norm(outside) <= max(EXHAUSTED, 10 * moments.eps) * size:
+                break
+            shrunk = penalty / (squares + penalty)
+            rest = outside + basis @ (shrunk[:, np.newaxis] * inside)
+        elif size == 0:
+            break
+        product = cross.T @ rest
+        weights = leading((product + product.T) / 2, 1)[1]
+        vector = rest @ weights
+        found = np.column_stack([found, vector / linalg.norm(vector)])
+    return Directions(found, np.sum((moments.cross.T @ found) ** 2, axis=0))
+
+
+def least_redundant_weighted(
+    moments: Moments,
+    redundancy: Redundancy,
+    n_directions: int,
+    alpha: float,
+    *,
+    relative: bool = True,
+) -> Directions:
+    """Unit directions p that maximise pᵀAp / pᵀ(B⁺ + αI)p, one after another, for any A.
+
+    B⁺ is the positive part of B: the B of HSIC₁ has negative eigenvalues, which say that a
+    direction depends on the features less than chance would have it, and count as zero.
+
+    Parameters
+    ----------
+    moments : Moments
+    redundancy : callable
+        Positive eigenvalues of B and their eigenvectors for the directions so far.
+    n_directions : int
+    alpha : float
+        Relative to tr(B⁺)/n.
+    relative : bool
+        False takes α as it is.
+
+    Returns
+    -------
+    Directions
+        Fewer than requested where no direction has pᵀAp > 0.
+    """
+    target = moments.criterion  # A
+    found = np.empty((target.shape[0], 0))
+    reached: list[float] = []
+    while len(reached) < n_directions:
+        roots, basis = np.empty(0), np.empty((target.shape[0], 0))
+        if reached:
+            values, basis = redundancy(found)
+            penalty = alpha * (values.sum() / len(reached) if relative else 1.0)
+            roots = 1.0 - np.sqrt(penalty / (values + penalty))
+        # √α(B⁺ + αI)^(-½) = I - U diag(roots) Uᵀ on both sides of A
+        left = target - (basis * roots) @ (basis.T @ target)
+        both = left - (left @ basis * roots) @ basis.T
+        vector = leading((both + both.T) / 2, 1)[1][:, 0]
+        vector = vector - (basis * roots) @ (basis.T @ vector)
+        vector /= linalg.norm(vector)
+        value = float(vector @ target @ vector)
+        if value <= 0:
+            break
+        found = np.column_stack([found, vector])
+        reached.append(value)
+    return Directions(found, np.array(reached))
+
+
+def squared_part(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positive eigenvalues of GGᵀ and their eigenvectors, for G with few columns.
+
+    Examples
+    --------
+    >>> squared_part(np.array([[2.0], [0.0]]))[0]
+    array([4.])
+    """
+    vectors, roots, _ = linalg.svd(factor, full_matrices=False)
+    return roots[roots > 0] ** 2, vectors[:, roots > 0]
+
+
+def _compressed(cross: np.ndarray) -> np.ndarray:
+    """Matrix with the same CCᵀ and no more columns than rows."""
+    if cross.shape[1] <= cross.shape[0]:
+        return cross
+    vectors, roots, _ = linalg.svd(cross, full_matrices=False)
+    return vectors * roots

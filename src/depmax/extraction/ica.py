@@ -13,13 +13,12 @@ from sklearn.utils import check_random_state
 from depmax._parameters import integer
 from depmax._resources import one_blas_thread
 from depmax._warnings import warn_caller
-from depmax.algebra.directions import Directions, principal
-from depmax.algebra.span import space_of
+from depmax.algebra.directions import principal
+from depmax.algebra.space import Directions, space_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, ComponentCount, Found, along
 from depmax.extraction._ica_likelihood import NAMES, HeldRows, Likelihood, Residuals
 from depmax.extraction._ica_solvers import Solution, as_solver, best_of, starts
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import Answer, ComponentCount, DependenceExtractor, Found, along
 
 
 @dataclass(eq=False, repr=False)

@@ -12,14 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._parameters import integer, number, one_of
 from depmax._resources import one_blas_thread, warn_if_long
-from depmax.algebra.directions import Directions
-from depmax.algebra.space import Form, Space
-from depmax.algebra.span import space_of
-from depmax.algebra.targets import CentredValues, centred_target, gram_of
+from depmax.algebra.row_sums import CentredValues, centred_target, gram_of
+from depmax.algebra.space import Directions, Form, Space, space_of
 from depmax.data import read_target
 from depmax.data.sample import Sample, precision, read_rows
 from depmax.data.table import require_equal_length
-from depmax.extraction._fitting.search import EVERY, Answer, Found, along
 from depmax.extraction._ica_likelihood import (
     HeldRows,
     Likelihood,
@@ -29,6 +26,7 @@ from depmax.extraction._ica_likelihood import (
     sphere,
 )
 from depmax.extraction._ica_solvers import Solution, best_of, one_more, the_most_moved
+from depmax.extraction.extractor import EVERY, Answer, Found, along
 from depmax.extraction.ica import UnmixingExtractor
 from depmax.kernels import Delta, Linear
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from depmax.algebra.directions import Directions, principal
-from depmax.algebra.span import Basis, completed, pairs_held, space_of
+from depmax.algebra.directions import principal
+from depmax.algebra.space import Directions, space_of
+from depmax.algebra.span import Basis, completed, pairs_held
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction.extractor import Answer, Found, SumsExtractor, along
 from depmax.kernels import KernelLike
 
 

@@ -11,14 +11,20 @@ from scipy import linalg, special
 
 from depmax._parameters import one_of
 from depmax._resources import chunk_rows, slices, warn_if_long
-from depmax.algebra.directions import leading
-from depmax.algebra.span import space_of
-from depmax.algebra.targets import square_of
+from depmax.algebra.row_sums import square_of
+from depmax.algebra.space import space_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import coded_answer, coded_target
-from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, deflated
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.prediction import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    coded_answer,
+    coded_target,
+    deflated,
+)
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import leading
 
 #: Time of one core for a pair of rows and a feature.
 SECONDS_PER_PAIR = 1.6e-8

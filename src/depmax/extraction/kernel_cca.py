@@ -8,14 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.algebra.directions import Directions
-from depmax.algebra.space import Form
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, chosen_alpha, units_cancel
+from depmax.algebra.directions import ALPHA, Alpha, Sphere, alpha_of, chosen_alpha, units_cancel
+from depmax.algebra.space import Directions, Form, space_of
 from depmax.data import read_target
 from depmax.data.sample import Sample, read_target_sample
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found, along
 from depmax.kernels import Delta, KernelLike, Linear
 
 

@@ -7,16 +7,39 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax.algebra.directions import ALPHA, Alpha, units_cancel
 from depmax.algebra.graphs import GraphLike
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
-from depmax.algebra.targets import rank_of_factor
+from depmax.algebra.row_sums import rank_of_factor
+from depmax.algebra.space import space_of
 from depmax.data import read_target
-from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import class_labels
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
-from depmax.kernels import KernelLike
+from depmax.data.sample import Labels, Sample
+from depmax.data.target import MAX_INTEGER_CLASSES, AnyTarget
+from depmax.data.target_messages import refuse_one_class
+from depmax.extraction._fitting.semi_supervised import (
+    LabelledRows,
+    SemiSupervisedExtractor,
+    explained,
+)
+from depmax.extraction.extractor import Answer, Found, along
+from depmax.kernels import Delta, KernelLike
+
+
+def class_labels(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Labels:
+    """Classes of the labelled rows, under the balanced delta kernel."""
+    known = LabelledRows.of(target, name, weight)
+    if target.kind != "classes":
+        found = {"numbers": "numbers", "multilabel": "several labels per row"}
+        found["censored"] = "survival times"
+        raise ValueError(
+            f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
+            "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
+            f"numbers of at most {MAX_INTEGER_CLASSES} different values."
+        )
+    rows = known.target.labels if target.is_streamed else known.target.values
+    sample = Sample(Delta(weights="balanced"), rows, weight=known.weight).resolved()
+    if not target.is_streamed and sample.n_coordinates == 1:  # one indicator per class
+        refuse_one_class(name)
+    return known.labels(sample)
 
 
 @dataclass(eq=False, repr=False)

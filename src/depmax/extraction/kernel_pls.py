@@ -14,24 +14,34 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._parameters import integer
 from depmax._resources import small_problems
 from depmax.algebra.deflation import Residual, deflate
-from depmax.algebra.space import FeatureProjection, Form, Space
+from depmax.algebra.space import FeatureProjection, Form, Moments, Space
 from depmax.data import read_target, require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import LARGEST, is_streamed
-from depmax.extraction._fitting import importance, latent_model, row_diagnostics
-from depmax.extraction._fitting.coded_target import coded_answer, coded_classes
-from depmax.extraction._fitting.cross_validation import cross_validate, permutation_test
-from depmax.extraction._fitting.fold_sums import SMALL, conjugate_directions
-from depmax.extraction._fitting.prediction import FeaturePredictor
-from depmax.extraction._fitting.search import Answer, Found, deflated
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction._fitting import latent_model
+from depmax.extraction._fitting.cross_validation import (
+    SMALL,
+    WeightsOf,
+    cross_validate,
+    permutation_test,
+)
+from depmax.extraction._fitting.latent_model import residual_law
+from depmax.extraction._fitting.prediction import (
+    FeaturePredictor,
+    coded_answer,
+    coded_classes,
+    deflated,
+)
 from depmax.extraction.deflation_features import pls
+from depmax.extraction.extractor import Answer, Found, SumsExtractor
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import is_linear, signs
+from depmax.maps.feature_map import is_linear, leading, signs
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
+#: Training rows, evenly spread, from which the law of Q is learnt.
+LAW_ROWS = 2000
 #: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
 LARGEST_RATIO = 1e6
 
@@ -137,13 +147,12 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
     predict, predict_path = latent_model.predict, latent_model.predict_path
     cross_validate, permutation_test = cross_validate, permutation_test
-    vip_, selectivity_ratio = latent_model.vip_, importance.selectivity_ratio
-    coef_intervals = importance.coef_intervals
-    t2, t2_limit = row_diagnostics.t2, row_diagnostics.t2_limit
-    q, q_limit = row_diagnostics.q, row_diagnostics.q_limit
-    leverage, y_residuals = row_diagnostics.leverage, row_diagnostics.y_residuals
-    _check_parameters = latent_model.check_orthogonal
-    _keep_more, _held_out = latent_model.keep_more, latent_model.held_out
+    vip_, selectivity_ratio = latent_model.vip_, latent_model.selectivity_ratio
+    coef_intervals = latent_model.coef_intervals
+    t2, t2_limit = latent_model.t2, latent_model.t2_limit
+    q, q_limit = latent_model.q, latent_model.q_limit
+    leverage, y_residuals = latent_model.leverage, latent_model.y_residuals
+    _held_out = latent_model.held_out
 
     @property
     def _sums_show_gaps(self) -> bool:  # type: ignore[override]  # depends on the kernel
@@ -151,7 +160,39 @@ class KernelPLS(FeaturePredictor, SumsExtractor):
 
     def _find(self, data: Sample, answer: Answer, count: int) -> Found:
         found = most_covariant_features(self, data, answer, count)
-        return replace(found, more=latent_model.law_rows(self, data))
+        return replace(found, more=law_rows(self, data))
+
+    def _keep_more(self, found: Found, answer: Answer) -> None:
+        """The prediction, and what diagnostics of new rows need."""
+        FeaturePredictor._keep_more(self, found, answer)
+        assert found.squares is not None
+        target = answer.numbers
+        self._n_rows = float(self._n_training if self._weight is None else self._weight.sum())
+        self.score_variance_ = found.squares / (self._n_rows - 1)
+        self._error_squares = None
+        if target.classes is None:
+            if is_streamed(target.values):
+                total = np.diagonal(target.centred.gram)
+            else:
+                values, weight = target.centred, target.weight
+                weighted = values if weight is None else values * weight[:, np.newaxis]
+                total = np.einsum("ij,ij->j", weighted, values)
+            explained = found.squares @ np.square(self.target_loadings_)
+            self._error_squares = np.maximum(total - explained, 0.0)
+        own = self._lean is None  # the few rows that stand for batches have another Q
+        self._residual_law = residual_law(self, *found.more) if own and found.more else None
+
+    def _check_parameters(self) -> None:
+        """Refuse a share of components beside orthogonal ones."""
+        if self.n_orthogonal and isinstance(self.n_components, float):
+            raise ValueError(
+                f"n_orthogonal={self.n_orthogonal} of {type(self).__name__} goes with a whole "
+                f"number of components or 'auto', got n_components={self.n_components!r}."
+            )
+
+    def _weights_of(self, count: int) -> WeightsOf:
+        """R of features XR from sums over rows."""
+        return partial(conjugate_directions, count=count, n_orthogonal=self.n_orthogonal)
 
 
 @dataclass(eq=False, repr=False)
@@ -234,7 +275,7 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     leverage, y_residuals = KernelPLS.leverage, KernelPLS.y_residuals
     _check_parameters, _keep_more = KernelPLS._check_parameters, KernelPLS._keep_more
     _held_out, _sums_show_gaps = KernelPLS._held_out, KernelPLS._sums_show_gaps
-    _find = KernelPLS._find
+    _find, _weights_of = KernelPLS._find, KernelPLS._weights_of
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
@@ -360,7 +401,7 @@ def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
         require_finite_rows(model, data.rows)
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        weights = conjugate_directions(moments, target.square, count, model.n_orthogonal)
+        weights = model._weights_of(count)(moments, target.square)
         image = scatter @ weights
     lift = weights if mixing is None else mixing @ weights
     return deflated(
@@ -373,3 +414,72 @@ def _of_sums(model: Any, data: Sample, answer: Answer, count: int) -> Found:
         with_target=_of_predictive(cross.T @ weights, model.n_orthogonal),
         pull=lambda: (image, mean),
     )
+
+
+def law_rows(model: Any, data: Sample) -> tuple[Any, np.ndarray | None] | None:
+    """Rows from which the law of Q is learnt, evenly spread, with their weights."""
+    if data.is_streamed or not is_linear(model):
+        return None
+    rows = np.unique(np.linspace(0, data.n_samples - 1, LAW_ROWS).astype(np.intp))
+    return data.rows[rows], None if data.weight is None else data.weight[rows]
+
+
+# --- the path, from sums --------------------------------------------------------------------------
+#: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
+EXHAUSTED = 1e-13
+#: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
+EXHAUSTED_SQUARE = 1e-14
+#: Roundings of sums that count as nothing, where these exceed the above.
+NOISE = 8.0
+
+
+def conjugate_directions(
+    moments: Moments, square: float, count: int, n_orthogonal: int = 0
+) -> np.ndarray:
+    """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
+
+    The direction is the leading left singular vector u of C. Its weights r = u - R(Pᵀu), with the
+    loadings P = SR/‖τ‖² of earlier features, are those of a feature τ = Xr that is orthogonal to
+    earlier ones; C loses what τ explains. Before these, ``n_orthogonal`` directions are what is
+    orthogonal to C of XᵀXu; they explain nothing of Y and stand last in the result.
+
+    Parameters
+    ----------
+    moments : Moments
+        S = XᵀX of shape (D, D) and C = XᵀY of shape (D, r).
+    square : float
+        ‖Y‖².
+    count : int
+    n_orthogonal : int
+    """
+    scatter, cross, eps = moments.scatter, moments.cross, moments.eps
+    nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
+    total = count + n_orthogonal
+    conjugate, loadings = np.empty((2, len(scatter), total))  # R and P
+    variance, left = max(float(np.trace(scatter)), 0.0), square
+    relevant = linalg.orth(cross) if n_orthogonal else cross
+    for j in range(total):
+        reached = float(linalg.norm(cross))
+        if left <= no_square * square or not reached > nothing * np.sqrt(variance * square):
+            return np.roll(conjugate[:, :j], -n_orthogonal, axis=1)
+        R, P = conjugate[:, :j], loadings[:, :j]
+        direction = cross[:, 0]
+        if cross.shape[1] > 1:
+            direction = cross @ leading(cross.T @ cross, 1)[1][:, 0]
+        if j < n_orthogonal:
+            sign = signs(cross.T @ direction[:, np.newaxis])
+            image = scatter @ (direction - R @ (P.T @ direction))
+            direction = sign * (image - P @ (R.T @ image))  # ±X_jᵀX_ju
+            direction -= relevant @ (relevant.T @ direction)
+        direction = direction / linalg.norm(direction)
+        vector = direction - R @ (P.T @ direction)
+        image = scatter @ vector
+        length = float(vector @ image)  # ‖τ_j‖²
+        if not length > no_square * variance * float(vector @ vector):
+            return np.roll(conjugate[:, :j], -n_orthogonal, axis=1)
+        conjugate[:, j], loadings[:, j] = vector, image / length
+        if j >= n_orthogonal:
+            covariance = vector @ cross  # τ_jᵀY
+            cross = cross - np.outer(loadings[:, j], covariance)
+            left = max(left - float(covariance @ covariance) / length, 0.0)
+    return np.roll(conjugate, -n_orthogonal, axis=1)

@@ -9,15 +9,14 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from depmax._parameters import number
-from depmax.algebra.directions import Directions, leading
+from depmax.algebra.directions import Sphere
 from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
 from depmax.algebra.points import points_of
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import Sphere
+from depmax.algebra.space import Directions, space_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found, along
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import leading
 
 #: Up to so many nodes the eigenproblem is solved by a dense matrix.
 DENSE_NODES = 1000

@@ -8,17 +8,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import number
-from depmax.algebra.directions import Directions
+from depmax.algebra.directions import ALPHA, Alpha, units_cancel
 from depmax.algebra.graphs import GraphLike
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, units_cancel
-from depmax.algebra.targets import rank_of_factor, square_of
+from depmax.algebra.row_sums import rank_of_factor, square_of
+from depmax.algebra.space import Directions, space_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import LabelledRows, is_flat, label_type, outputs
-from depmax.extraction._fitting.prediction import Readout, keep_readout, predicted, scored
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
+from depmax.data.target import is_flat, label_type
+from depmax.extraction._fitting.prediction import Readout, keep_readout, outputs, predicted, scored
+from depmax.extraction._fitting.semi_supervised import (
+    LabelledRows,
+    SemiSupervisedExtractor,
+    explained,
+)
+from depmax.extraction.extractor import Answer, Found, along
 from depmax.kernels import KernelLike
 
 

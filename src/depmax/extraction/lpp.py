@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from depmax.algebra.directions import Directions
+from depmax.algebra.directions import ALPHA, Alpha, alpha_of, sphere_of_graph, unit_variance
 from depmax.algebra.graphs import GraphLike, as_graph
 from depmax.algebra.points import points_of
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, alpha_of, sphere_of_graph, unit_variance
+from depmax.algebra.space import Directions, space_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found, along
 from depmax.kernels import KernelLike
 
 

@@ -8,15 +8,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import FLAG
-from depmax.algebra.space import Form
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, units_cancel
-from depmax.algebra.targets import columns_of
+from depmax.algebra.directions import ALPHA, Alpha, Sphere, alpha_of, units_cancel
+from depmax.algebra.row_sums import columns_of
+from depmax.algebra.space import Form, space_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import outputs
-from depmax.extraction._fitting.search import EVERY, Answer, Found, along
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction._fitting.prediction import outputs
+from depmax.extraction.extractor import EVERY, Answer, Found, SumsExtractor, along
 from depmax.kernels import KernelLike
 
 

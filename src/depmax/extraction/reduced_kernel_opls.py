@@ -11,13 +11,12 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
 from depmax.algebra.deflation import Examples, roots_of
-from depmax.algebra.directions import leading
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.prediction import FeaturePredictor
-from depmax.extraction._fitting.search import Answer, Found, deflated
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction._fitting.prediction import FeaturePredictor, deflated
+from depmax.extraction.extractor import Answer, Found, SumsExtractor
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import leading
 
 #: Singular values of the kernel columns below so many of their rounding errors would show these
 #: in the features of new rows.

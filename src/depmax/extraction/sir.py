@@ -8,16 +8,62 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import integer
-from depmax.algebra.space import Form
-from depmax.algebra.span import space_of
-from depmax.algebra.sphere import ALPHA, Alpha, Sphere, alpha_of, units_cancel
-from depmax.algebra.targets import rank_of_factor
+from depmax.algebra.directions import ALPHA, Alpha, Sphere, alpha_of, units_cancel
+from depmax.algebra.row_sums import rank_of_factor
+from depmax.algebra.space import Form, space_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.coded_target import grouped
-from depmax.extraction._fitting.search import Answer, Found, along
-from depmax.extraction._fitting.sums import SumsExtractor
-from depmax.kernels import KernelLike
+from depmax.data.stream import beside
+from depmax.data.target import AnyTarget
+from depmax.data.target_messages import refuse_one_class
+from depmax.extraction.extractor import Answer, Found, SumsExtractor, along
+from depmax.kernels import Columns, Delta, KernelLike
+
+
+def sliced(values: np.ndarray, n_slices: int, weight: np.ndarray | None = None) -> np.ndarray:
+    """Number of the slice of each value, for slices of nearly equal counts.
+
+    Equal values share a slice, that of the middle one of them, so that the order of the samples
+    does not matter; there may be fewer slices then. A value counts as often as its weight says.
+
+    Examples
+    --------
+    >>> sliced(np.array([3.0, 1.0, 2.0, 2.0, 5.0]), 2)
+    array([1, 0, 0, 0, 1])
+    """
+    _, inverse = np.unique(values, return_inverse=True)
+    counts = np.bincount(inverse, weights=weight)
+    reached = np.cumsum(counts)
+    middle = reached - (counts + 1) // 2  # rank of the middle one of equal values
+    size, larger = divmod(float(reached[-1]), n_slices)  # the first slices have one more
+    ends = np.arange(1, n_slices) * size + np.minimum(np.arange(1, n_slices), larger)
+    slices_of_values = np.searchsorted(ends, middle, side="right")
+    return np.unique(slices_of_values[inverse], return_inverse=True)[1]
+
+
+def grouped(target: AnyTarget, n_slices: int, name: str, weight: np.ndarray | None) -> Sample:
+    """One grouping of the samples per output: its classes, or slices of its numbers.
+
+    Under the balanced delta kernel, that of the scatter between groups; those of several outputs
+    are added. A target that is the same for all rows is refused.
+    """
+    if target.is_streamed:
+        groups = list(target.groups(n_slices))
+        numbers = [len(group.distinct[0]) for group in groups]
+    else:
+        groups = [target.values] if target.kind == "classes" else list(target.values.T)
+        if target.kind not in ("classes", "multilabel"):
+            groups = [sliced(column, n_slices, weight) for column in groups]
+        numbers = [len(np.unique(group)) for group in groups]
+    if max(numbers) < 2:
+        refuse_one_class(name)
+    kernel = Delta(weights="balanced")
+    if len(groups) == 1:
+        return Sample(kernel, groups[0], weight=weight).resolved()
+    kernels = [Sample(kernel, group, weight=weight).resolved().kernel for group in groups]
+    parts = [(f"y{column}", own, column) for column, own in enumerate(kernels)]
+    rows = beside(groups) if target.is_streamed else np.column_stack(groups).astype(np.float64)
+    return Sample(Columns(parts, combine="add"), rows, weight=weight)
 
 
 @dataclass(eq=False, repr=False)

@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from depmax._parameters import integer, number, one_of
 from depmax._resources import chunk_rows, slices, warn_if_long
 from depmax.algebra.deflation import Examples, OrthogonalFeatures
-from depmax.algebra.directions import leading
 from depmax.algebra.losses import LOSSES, descent
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.search import Answer, Found, of_examples
+from depmax.extraction._fitting.prediction import of_examples
 from depmax.extraction.boosted_latent_features import LossExtractor
+from depmax.extraction.extractor import Answer, Found
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import leading
 
 #: Time of one core for a Gaussian kernel value.
 SECONDS_PER_VALUE = 3.6e-9

@@ -22,13 +22,12 @@ from depmax.algebra.deflation import (
     OrthogonalFeatures,
     roots_of,
 )
+from depmax.algebra.row_sums import square_of
 from depmax.algebra.space import Form, Space
-from depmax.algebra.targets import square_of
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
-from depmax.extraction._fitting.prediction import FeaturePredictor
-from depmax.extraction._fitting.search import Answer, Found, deflated, of_examples
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction._fitting.prediction import FeaturePredictor, deflated, of_examples
+from depmax.extraction.extractor import Answer, Found, SumsExtractor
 from depmax.kernels import KernelLike
 
 #: Candidates among the rows of a table that is read a chunk at a time, where all are asked for.

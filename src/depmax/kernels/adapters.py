@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from depmax.kernels._parts import Part, Parts
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, as_matrix, as_objects
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, Part, Parts, as_matrix, as_objects
 
 #: Rows per block when a diagonal must be read off small square blocks.
 BLOCK = 64

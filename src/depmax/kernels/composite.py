@@ -11,8 +11,16 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 
 from depmax._parameters import one_of
-from depmax.kernels._parts import Part, Parts, Positions
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
+from depmax.kernels.kernel import (
+    Capabilities,
+    Facts,
+    Kernel,
+    KernelLike,
+    Part,
+    Parts,
+    Positions,
+    as_kernel,
+)
 
 
 class Composite(Kernel):

@@ -9,9 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels._parts import Categories, Part, Parts
 from depmax.kernels.composite import Columns
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
+from depmax.kernels.kernel import (
+    Capabilities,
+    Categories,
+    Facts,
+    Kernel,
+    KernelLike,
+    Part,
+    Parts,
+    as_kernel,
+)
 from depmax.kernels.labels import Delta, frequencies
 
 #: Combinations of levels up to which a table without numbers has exact coordinates.

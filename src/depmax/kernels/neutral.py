@@ -23,9 +23,8 @@ import numpy as np
 
 from depmax._files import held_by_models
 from depmax._resources import cached_property
-from depmax.kernels._parts import Part, Parts
 from depmax.kernels.distances import differences
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, Part, Parts, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
 MOST_VALUES = 1000

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._parameters import number
-from depmax.kernels._parts import Part, Parts
-from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, as_kernel
+from depmax.kernels.kernel import Capabilities, Facts, Kernel, KernelLike, Part, Parts, as_kernel
 
 
 @dataclass(eq=False, repr=False)

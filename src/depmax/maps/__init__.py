@@ -4,14 +4,12 @@ from depmax.maps.basis_selection import BasisSelection
 from depmax.maps.feature_map import FeatureMap
 from depmax.maps.incomplete_cholesky import IncompleteCholesky
 from depmax.maps.random_fourier import RandomFourier
-from depmax.maps.span import DrawnWithReplacement, GreedyLandmarks, KernelMap, NystroemMap
+from depmax.maps.span import KernelMap, NystroemMap
 from depmax.maps.subtree_counts import SubtreeCounts
 
 __all__ = [
     "BasisSelection",
-    "DrawnWithReplacement",
     "FeatureMap",
-    "GreedyLandmarks",
     "IncompleteCholesky",
     "KernelMap",
     "NystroemMap",

@@ -1,6 +1,6 @@
 """The contract of a feature map: a transformer whose output has the kernel as its inner product.
 
-Also here: what all transformers that use a kernel share, and coordinates that are unique.
+Also here: what all transformers that use a kernel share, and eigenvectors that are unique.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from depmax._resources import chunk_rows, map_instead, require_pairs, slices, sm
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,
-    abilities_of,
     aligned,
-    is_precomputed,
     precision,
     read_rows,
     read_training,
@@ -30,7 +28,7 @@ from depmax.data.sample import (
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.kernel import refuse_parameters_of_names
+from depmax.kernels.kernel import abilities_of, is_precomputed, refuse_parameters_of_names
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600
@@ -309,3 +307,62 @@ def coordinate_names(estimator: Any) -> np.ndarray:
         f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
     ]
     return np.append(np.delete(names, list(categories)), np.array(levels, dtype=object))
+
+
+#: Eigenvalues that differ by less, relative to the largest, are equal.
+TIE = 1e-9
+
+
+def leading(matrix: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric matrix, in falling order, and their eigenvectors.
+
+    Equal eigenvalues have no eigenvectors of their own, only a common space; its basis is chosen
+    by the order of the coordinates, so that rounding errors do not choose it.
+
+    Examples
+    --------
+    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    size = matrix.shape[0]
+    count = min(n_vectors, size)
+    if count == 0:
+        return np.empty(0), np.empty((size, 0))
+    extra = min(count + 1, size)  # shows whether the last one wanted is one of equals
+    values, vectors = linalg.eigh(matrix, subset_by_index=[size - extra, size - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    scale = max(abs(values[0]), abs(values[-1]))
+    if extra > count and values[count - 1] - values[count] <= TIE * scale:
+        values, vectors = linalg.eigh(matrix)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        scale = max(abs(values[0]), abs(values[-1]))
+    vectors = settle_ties(values, vectors, TIE * scale)
+    return values[:count], vectors[:, :count]
+
+
+def settle_ties(values: np.ndarray, vectors: np.ndarray, tolerance: float) -> np.ndarray:
+    """Eigenvectors with the basis of every space of equal eigenvalues chosen by a fixed rule.
+
+    Within such a space the basis is that of the eigenvectors of diag(s, …, 2, 1)/s, which gives
+    earlier coordinates to earlier vectors.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        In falling order.
+    vectors : ndarray of shape (s, n)
+    tolerance : float
+        Neighbours that differ by at most this are equal.
+    """
+    starts = np.flatnonzero(np.append(True, -np.diff(values) > tolerance))
+    stops = np.append(starts[1:], len(values))
+    if len(starts) == len(values):
+        return vectors
+    settled = vectors.copy()
+    order = np.linspace(1.0, 0.0, vectors.shape[0], endpoint=False)[:, np.newaxis]
+    for start, stop in zip(starts, stops, strict=True):
+        if stop - start > 1:
+            basis = vectors[:, start:stop]
+            _, rotation = linalg.eigh(basis.T @ (order * basis))
+            settled[:, start:stop] = basis @ rotation[:, ::-1]
+    return settled

@@ -21,9 +21,9 @@ from depmax.kernels import (
     RidgeKernel,
     as_kernel,
 )
-from depmax.kernels._parts import Part, as_list
 from depmax.kernels.adapters import FromMap
 from depmax.kernels.composite import Composite
+from depmax.kernels.kernel import Part, as_list
 
 
 class Operations:

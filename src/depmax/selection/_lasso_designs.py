@@ -25,8 +25,7 @@ from depmax._resources import cached_property, map_threads, slices
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample, require_semidefinite
 from depmax.kernels import Delta
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._scores.score import standardized
 

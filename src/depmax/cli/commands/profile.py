@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from depmax.cli import options as o
 from depmax.cli.errors import OutputError
@@ -19,16 +17,13 @@ LONG, GROUPS = 10.0, 5
 def profile(
     data: o.Data,
     *,
-    report: Annotated[
-        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
-    ] = "profile.html",
-    top: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
-    ] = 20,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
-    ] = None,
+    report: str = o.option(
+        "Path of the report.", "--report", "-o", default="profile.html", metavar="FILE"
+    ),
+    top: int = o.option(
+        "Columns to show on a terminal; 0 shows all.", default=20, min=0, metavar="N"
+    ),
+    drop: list[str] | None = o.option("Ignore a column; may be repeated.", metavar="COLUMN"),
     reading: o.Reading,
     out: Output,
 ) -> None:

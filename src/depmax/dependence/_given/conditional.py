@@ -29,7 +29,6 @@ from depmax._text import counted
 from depmax.data import Table, read_table, read_target
 from depmax.data.sample import (
     Sample,
-    is_precomputed,
     read_sample,
     read_target_sample,
     reads_objects,
@@ -50,8 +49,7 @@ from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels._parts import Choose
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Choose, Kernel, is_precomputed
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.
 FEW_VALUES = 20

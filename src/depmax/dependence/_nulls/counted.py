@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._resources import cached_property
-from depmax.algebra.targets import CentredValues, centred_target
+from depmax.algebra.row_sums import CentredValues, centred_target
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows, View

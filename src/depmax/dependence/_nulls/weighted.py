@@ -30,7 +30,7 @@ from depmax.dependence._nulls.sorted_columns import (
 from depmax.dependence._terms import centred_gram, coordinates_to, terms, unbiased_hsic
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
-from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Choose
 
 #: What counts as a tie, relative to the statistic.
 TIE = 1e-9

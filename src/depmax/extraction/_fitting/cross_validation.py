@@ -1,10 +1,15 @@
-"""Predictions of held-out rows by every number of features, and a test whether they are luck."""
+"""Predictions of held-out rows by every number of features, and a test whether they are luck.
+
+Sums over the rows outside a fold are those of all rows, from which its own are taken off.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -13,23 +18,113 @@ from sklearn.model_selection import GroupKFold, KFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._resources import small_problems
+from depmax.algebra.space import Moments
 from depmax.data.sample import Sample, read_training
 from depmax.data.table import is_streamed, require_equal_length
 from depmax.dependence.exchange import scheme_of
-from depmax.extraction._fitting.coded_target import CodedTarget
-from depmax.extraction._fitting.fold_sums import FoldSums
 from depmax.extraction._fitting.number_of_components import (
     choices_of,
     fewest_within_one_error,
     joined,
 )
-from depmax.extraction._fitting.prediction import FOLDS, Splits, shuffled_folds
+from depmax.extraction._fitting.prediction import FOLDS, CodedTarget, Splits, shuffled_folds
 from depmax.maps.feature_map import is_linear
 
 #: Folds of the permutation test, as chemometric programs have it.
 TEST_FOLDS = 7
 
 
+# --- sums of folds --------------------------------------------------------------------------------
+#: Features up to which products with S are left to one thread.
+SMALL = 1000
+
+
+#: Weights R of features XR, of shape (D, k), from S, C and ‖Y‖².
+WeightsOf = Callable[[Moments, float], np.ndarray]
+
+
+class FoldPath(NamedTuple):
+    """Partial least squares of the rows outside a fold."""
+
+    features: np.ndarray  # of the fold's rows, shape (n_test, k)
+    squares: np.ndarray  # ‖τ_j‖² on the other rows, shape (k,)
+    covariances: np.ndarray  # YᵀT there, shape (r, k)
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """Rows in the smaller of their dimensions, fold after fold, and sums over those of each.
+
+    Sums over the rows outside a fold are those of all rows less its own, about their own mean, as
+    in Engstrøm and Jensen (2025), Fast partition-based cross-validation with centering and scaling
+    for XᵀX and XᵀY.
+    """
+
+    tests: tuple[np.ndarray, ...]  # the rows of every fold; together all rows, each once
+    rows: tuple[np.ndarray, ...]  # those of every fold, about the mean of all, shape (n_test, s)
+    scatters: tuple[np.ndarray, ...]  # Σxxᵀ of each fold, shape (s, s)
+    whole: np.ndarray  # Σxxᵀ of all, shape (s, s)
+
+    def solving(self) -> AbstractContextManager[Any]:
+        """Threads of BLAS as suits many small products: more would cost more than they gain."""
+        return small_problems(len(self.whole) <= SMALL)
+
+    @classmethod
+    def of(cls, X: np.ndarray, tests: Sequence[np.ndarray]) -> FoldSums:
+        """Sums of rows in memory."""
+        ends = np.cumsum([len(test) for test in tests])[:-1]
+        rows = X[np.concatenate(tests)].astype(np.float64)
+        rows -= rows.mean(axis=0)
+        if rows.shape[1] > rows.shape[0]:  # X = LQᵀ: products of rows are those of L
+            rows = linalg.qr(rows.T, mode="r", overwrite_a=True)[0][: len(rows)].T
+        parts = tuple(np.split(np.ascontiguousarray(rows), ends))
+        scatters = tuple(part.T @ part for part in parts)
+        return cls(tuple(tests), parts, scatters, np.sum(scatters, axis=0))
+
+    def paths(
+        self, values: np.ndarray, factors: Sequence[np.ndarray], weights_of: WeightsOf
+    ) -> Iterator[FoldPath]:
+        """Features of the rows of each fold by the other rows.
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, r)
+            Y of all rows, of which the others' mean is taken off.
+        factors : sequence of ndarray of shape (r,)
+            What columns of Y are multiplied by, in each fold.
+        weights_of : callable
+            Of features along directions, from their moments and ‖Y‖².
+        """
+        values = values - values.mean(axis=0)
+        parts = [values[test] for test in self.tests]
+        crosses = [rows.T @ own for rows, own in zip(self.rows, parts, strict=True)]
+        all_cross, all_square = np.sum(crosses, axis=0), np.square(values).sum(axis=0)
+        for fold, (rows, own, factor) in enumerate(zip(self.rows, parts, factors, strict=True)):
+            n_others = len(values) - len(rows)
+            mean, centre = -rows.sum(axis=0) / n_others, -own.sum(axis=0) / n_others
+            cross = all_cross - crosses[fold] - n_others * np.outer(mean, centre)
+            scatter = self.whole - self.scatters[fold] - n_others * np.outer(mean, mean)
+            squares = all_square - np.square(own).sum(axis=0) - n_others * centre**2
+            moments = Moments(cross * factor, scatter, None)
+            weights = weights_of(moments, float(squares @ factor**2))
+            yield FoldPath(
+                (rows - mean) @ weights,
+                np.einsum("ij,ij->j", weights, scatter @ weights),
+                moments.cross.T @ weights,
+            )
+
+    def explained(self, values: np.ndarray, weights_of: WeightsOf) -> float:
+        """Σ of squares of Y, centred, that features of all rows explain."""
+        parts = zip(self.rows, self.tests, strict=True)
+        cross = np.sum([rows.T @ values[test] for rows, test in parts], axis=0)
+        moments = Moments(cross, self.whole, None)
+        weights = weights_of(moments, float(np.square(values).sum()))
+        lengths = np.einsum("ij,ij->j", weights, self.whole @ weights)
+        return float((np.square(cross.T @ weights).sum(axis=0) / lengths).sum())
+
+
+# --- what held-out rows say -----------------------------------------------------------------------
 @dataclass(frozen=True)
 class CrossValidation:
     """What held-out rows say of every number of components: the result of ``cross_validate``.
@@ -226,18 +321,16 @@ def permutation_test(
     values = values - values.mean(axis=0)
     splitter = KFold(cv, shuffle=True, random_state=0) if labels is None else GroupKFold(cv)
     tests = [test for _, test in splitter.split(rows, groups=labels)]
-    sums = FoldSums.of(rows, tests)
+    sums, weights_of = FoldSums.of(rows, tests), self._weights_of(count)
     total, factors = float(np.square(values).sum()), [np.ones(values.shape[1])] * len(tests)
 
     def r2_q2(numbers: np.ndarray) -> tuple[float, float]:
         press = 0.0
-        for test, path in zip(
-            tests, sums.paths(numbers, factors, count, self.n_orthogonal), strict=True
-        ):
+        for test, path in zip(tests, sums.paths(numbers, factors, weights_of), strict=True):
             outside = np.delete(numbers, test, axis=0).mean(axis=0)
             fitted = path.features @ (path.covariances / path.squares).T + outside
             press += float(np.square(numbers[test] - fitted).sum())
-        return sums.explained(numbers, count, self.n_orthogonal) / total, 1.0 - press / total
+        return sums.explained(numbers, weights_of) / total, 1.0 - press / total
 
     with sums.solving():
         r2, q2 = r2_q2(values)

@@ -21,7 +21,7 @@ from depmax.data.sample import Sample
 from depmax.data.table import ScaleWarning
 from depmax.data.weights import take_rows as rows_of
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
-from depmax.extraction._fitting.search import ComponentCount, most_possible
+from depmax.extraction.extractor import ComponentCount, most_possible
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3

@@ -1,11 +1,11 @@
-"""Predictions of the target from features, and the number of features that predicts best."""
+"""Targets as numbers, orthogonal features with what they explain, and predictions from these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -14,12 +14,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._files import held_by_models
-from depmax.algebra.deflation import gram_values
-from depmax.data import read_target
-from depmax.data.sample import Sample
+from depmax._resources import cached_property
+from depmax.algebra.deflation import Examples, OrthogonalFeatures, gram_values, images_of, roots_of
+from depmax.algebra.row_sums import centred_target, square_of, target_sums
+from depmax.algebra.space import Projection, Space
+from depmax.data import TargetKind, read_target
+from depmax.data.sample import Sample, warn_of_outputs
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_answer, coded_target
+from depmax.data.target import AnyTarget, as_columns, is_flat, label_type
 from depmax.extraction._fitting.number_of_components import (
     enough_rows,
     fewest_within_one_error,
@@ -28,9 +31,9 @@ from depmax.extraction._fitting.number_of_components import (
     keep_errors,
     row_losses,
 )
-from depmax.extraction._fitting.search import FEWER, FIRST_RUN, NONE, Answer, Found, most_possible
-from depmax.extraction.extractor import DependenceExtractor
-from depmax.maps.feature_map import is_linear
+from depmax.extraction.extractor import Answer, DependenceExtractor, Found, most_possible
+from depmax.kernels import Linear
+from depmax.maps.feature_map import is_linear, signs
 
 #: Folds by which the number of features is chosen.
 FOLDS = 10
@@ -42,6 +45,341 @@ NEAR_THE_END = 0.75
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
+# --- targets as numbers ---------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Coding:
+    """How numbers are made of a target: (columns - shift)·factor, of values or of indicators."""
+
+    shift: np.ndarray | float  # shape (r,)
+    factor: np.ndarray | float  # shape (r,)
+    classes: np.ndarray | None = None  # labels, sorted, whose indicators are meant; None: numbers
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, r); two classes are one indicator, that of the second."""
+        columns = as_columns(y) if self.classes is None else self._indicators(y)
+        return (columns - self.shift) * self.factor
+
+    def _indicators(self, y: np.ndarray) -> np.ndarray:
+        indicators = np.eye(len(self.classes))[np.searchsorted(self.classes, y)]  # type: ignore[arg-type]  # not None here
+        return indicators[:, 1:] if indicators.shape[1] == 2 else indicators
+
+    def of(self, target: AnyTarget) -> Any:
+        """Numbers of all rows: an array, or rows that are read a chunk at a time."""
+        if not target.is_streamed:
+            return self(target.values)
+        n_classes = 0 if self.classes is None else len(self.classes)
+        width = target.n_columns if self.classes is None else 1 if n_classes == 2 else n_classes
+        return target.view(self, width)
+
+
+def output_scale(target: AnyTarget, weight: np.ndarray | None = None) -> tuple[np.ndarray, Coding]:
+    """Spread of outputs, infinite where they do not vary, and how they are put in units of it.
+
+    The shift is the mean. Classes are indicators, one for two of them, which are not scaled.
+    """
+    if target.kind == "classes":
+        if target.is_streamed:
+            classes, counts = target.classes, np.asarray(target.counts, dtype=np.float64)
+        else:
+            classes, codes = np.unique(target.values, return_inverse=True)
+            counts = np.bincount(codes, weights=weight).astype(np.float64)
+        shares = counts / counts.sum()
+        shares = shares[1:] if len(classes) == 2 else shares
+        return np.ones(len(shares)), Coding(shares, 1.0, classes)
+    if target.is_streamed:
+        mean, squares = target.vectors.moments or (None, None)
+        if mean is None:  # of many outputs
+            sums = target_sums(target.vectors, as_columns).centred()
+            mean, squares = sums.mean_x, sums.scatter
+        assert squares is not None
+        spread = np.sqrt(np.diagonal(squares) / target.n_samples)
+        rounding = 1e-12 * target.largest
+    else:
+        values = target.values
+        mean = np.average(values, axis=0, weights=weight)
+        spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(values).max(axis=0, initial=0.0)
+    spread = np.where(spread <= rounding, np.inf, spread)
+    return spread, Coding(mean, 1.0 / spread)
+
+
+class Outputs(NamedTuple):
+    """Outputs under the linear kernel, in units of their spread."""
+
+    sample: Sample
+    spread: np.ndarray  # infinite where they do not vary, shape (r,)
+    coding: Coding
+
+
+def outputs(target: AnyTarget, name: str, weight: np.ndarray | None = None) -> Outputs:
+    """Outputs of all rows; a constant target is refused."""
+    spread, coding = output_scale(target, weight)
+    one_class = coding.classes is not None and len(coding.classes) < 2
+    if one_class or np.isinf(spread).all():
+        raise ValueError(
+            f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
+            "can depend on it."
+        )
+    return Outputs(Sample(Linear(), coding.of(target), weight=weight), spread, coding)
+
+
+@dataclass(frozen=True)
+class CodedTarget:
+    """A target as numbers.
+
+    Numbers, outputs and multi-labels stay as they are. Two classes are one column of -1 and +1;
+    more are indicators e_y/√m_y, so that YᵀY = I.
+    """
+
+    kind: TargetKind
+    values: Any  # Y, shape (m, r): an array, or rows that are read a block at a time
+    classes: np.ndarray | None  # labels, sorted; None for numbers
+    class_counts: np.ndarray | None = None  # rows of each class, where values are not at hand
+    weight: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
+    flat: bool = True  # whether y has one dimension
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows m."""
+        return int(self.values.shape[0])
+
+    @property
+    def plain(self) -> np.ndarray:
+        """The target as an array that is read in the same way again: text, or numbers."""
+        if self.classes is not None:
+            return np.asarray(self.classes.astype(str)[self.class_numbers])
+        return np.asarray(self.values[:, 0] if self.flat else self.values)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """What turns coded values into numbers or indicators 0 and 1, of shape (r,)."""
+        n_columns = self.values.shape[1]
+        if self.classes is not None and n_columns > 1:
+            return np.sqrt(self.counts)
+        return np.ones(n_columns)
+
+    @cached_property
+    def centred(self) -> Any:
+        """Y minus its mean: an array, or what gives the values of a block."""
+        if is_streamed(self.values):
+            return centred_target(Sample(Linear(), self.values))
+        return self.values - self.mean
+
+    @property
+    def shift(self) -> np.ndarray:
+        """What losses of numbers need not see of Y, since a constant fits it: their mean."""
+        is_number = self.kind in ("numbers", "multioutput")
+        return self.mean if is_number else np.zeros(self.values.shape[1])
+
+    @property
+    def about_zero(self) -> Any:
+        """Y as it is: an array, or what gives the values of a block."""
+        if not is_streamed(self.values):
+            return self.values
+        mean, gram = self.mean, self.centred.gram
+        whole = replace(self.centred.make, mean=np.zeros_like(mean))
+        return replace(self.centred, make=whole, gram=gram + self.n_samples * np.outer(mean, mean))
+
+    def seen(self, center: bool) -> Any:
+        """Y as features see it: less its mean if they have mean zero."""
+        return self.centred if center else self.about_zero
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of every column, of shape (r,)."""
+        if is_streamed(self.values):
+            mean: np.ndarray = self.centred.make.mean
+            return mean
+        return np.average(self.values, axis=0, weights=self.weight)
+
+    @property
+    def square(self) -> float:
+        """‖Y‖², measured from the mean."""
+        return square_of(self.centred, self.weight)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many rows each class has, of shape (n_classes,)."""
+        if self.class_counts is not None:
+            return self.class_counts
+        return np.bincount(self.class_numbers, weights=self.weight)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """Every column as -1 and +1, for losses of margins: one column per class or label."""
+        return np.where(self.values > 0, 1.0, -1.0)
+
+    @property
+    def class_numbers(self) -> np.ndarray:
+        """Position of each row's label among the classes, of shape (m,)."""
+        if self.values.shape[1] == 1:
+            return (self.values[:, 0] > 0).astype(np.intp)
+        return self.values.argmax(axis=1)
+
+
+def coded_target(
+    y: Any, *, whole_numbers_are_numbers: bool = False, weight: np.ndarray | None = None
+) -> CodedTarget:
+    """Read and code a target; one that is constant is refused.
+
+    Parameters
+    ----------
+    y : target of any type
+    whole_numbers_are_numbers : bool
+        Whether numeric labels are numbers, however few they are, as regressors need.
+    weight : ndarray of shape (m,), optional
+        How many rows each stands for.
+    """
+    target: AnyTarget = read_target(y).weighed(weight)
+    if target.n_samples < 2:
+        raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    warn_of_outputs(target, Linear())
+    if target.kind == "classes":
+        values = target.classes if target.is_streamed else target.values
+        if not (whole_numbers_are_numbers and values.dtype.kind in "iuf"):
+            return coded_classes(target if target.is_streamed else target.labels, weight, like=y)
+    kind: TargetKind = "numbers" if target.kind == "classes" else target.kind
+    if target.is_streamed:
+        coded = CodedTarget(kind, target.vectors, None, flat=is_flat(y))
+        constant = coded.square <= (1e-14 * float(target.largest.max())) ** 2 * target.n_samples
+    else:
+        values = np.asarray(target.vectors, dtype=np.float64)
+        coded = CodedTarget(kind, values, None, weight=weight, flat=is_flat(y))
+        constant = np.ptp(values, axis=0).max() == 0
+    if constant:
+        raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
+    return coded
+
+
+def coded_classes(labels: Any, weight: np.ndarray | None = None, like: Any = None) -> CodedTarget:
+    """Code labels of any type, of shape (m,) or of a stream; a single class is refused.
+
+    ``like`` is y as it was passed: where it holds objects, so do the classes.
+    """
+    streamed = getattr(labels, "is_streamed", False)
+    if streamed:
+        classes, counts = labels.classes, labels.counts
+    else:
+        if len(labels) < 2:
+            raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+        classes, codes = np.unique(labels, return_inverse=True)
+        counts = np.bincount(codes, weights=weight)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes.tolist()[0]!r}): nothing can depend on a constant. At "
+            "least two classes are needed."
+        )
+    coding = Coding(0.0, 1.0 / np.sqrt(counts), classes)
+    if len(classes) == 2:
+        coding = Coding(0.5, 2.0, classes)
+    if streamed:
+        return CodedTarget("classes", coding.of(labels), classes, counts)
+    named = classes if like is None else label_type(classes, like)
+    return CodedTarget("classes", coding(labels), named, weight=weight)
+
+
+def coded_answer(coded: CodedTarget) -> Answer:
+    """A target as numbers, under the linear kernel."""
+    return Answer(Sample(Linear(), coded.values, weight=coded.weight), coded=coded)
+
+
+# --- orthogonal features --------------------------------------------------------------------------
+#: Features of the first run for a share of the variance; later runs are twice as long.
+FIRST_RUN = 8
+#: Why methods that deflate find fewer features than requested, or none.
+FEWER = "none of the rest depends on the target by its criterion, beyond rounding errors"
+NONE = (
+    "{name} found no feature that depends on the target: X is constant, or uncorrelated with y "
+    "under this kernel."
+)
+
+
+def deflated(
+    model: Any,
+    data: Sample,
+    answer: Answer | None,
+    projection: Projection,
+    features: np.ndarray | Callable[[], np.ndarray],
+    **known: Any,
+) -> Found:
+    """Orthogonal features, with their dependence on the target and what they explain of it.
+
+    Parameters
+    ----------
+    model : DependenceExtractor
+    data : Sample
+    answer : Answer or None
+        With a coded target.
+    projection : Projection
+    features : ndarray of shape (m, k)
+        T; or what makes it, if ``squares``, ``with_target`` and ``pull`` are known.
+    **known : fields of Found
+    """
+    center = bool(getattr(model, "center", True))
+    coded = None if answer is None else answer.coded
+    supervised = coded is not None and model._supervised
+    values: Any = None if coded is None else coded.seen(center)
+    make = (lambda: features) if isinstance(features, np.ndarray) else features
+    if isinstance(features, np.ndarray):
+        weights = np.ones(len(features)) if data.weight is None else data.weight
+        known.setdefault("squares", weights @ np.square(features))
+        known.setdefault("pull", lambda: _pulled(data, features, center))
+        if values is not None:
+            known.setdefault("with_target", (values * weights[:, np.newaxis]).T @ features)
+
+    def of_inputs(features: np.ndarray) -> tuple[np.ndarray, float]:
+        """‖Φᵀτ_j‖² of every feature, and Σ‖φ‖²."""
+        images = images_of(data, center=center)
+        return np.diagonal(images.inner(images.pull(features))), images.variance
+
+    def explained(found: Found) -> np.ndarray:
+        """Shares of the target's variance; without a target, of that of the inputs."""
+        assert found.squares is not None
+        if not supervised:
+            own, total = of_inputs(found.features)
+            return own / found.squares / total
+        assert coded is not None
+        assert found.with_target is not None
+        shares = np.square(found.with_target).sum(axis=0) / found.squares
+        return np.asarray(shares / square_of(values, coded.weight))
+
+    pulled = known.get("with_target")
+    reached = of_inputs(make())[0] if pulled is None else np.square(pulled).sum(axis=0)
+    known.setdefault("explained", explained)
+    dependence = reached / float(data.total - 1) ** 2
+    found = Found(projection, dependence, make, turns=np.ones(len(reached)), **known)
+    if found.count == 0:
+        return found
+    if isinstance(features, np.ndarray):
+        found = found.repeated(data)
+    known_by = found.with_target if supervised else found.projection.weights
+    assert known_by is not None
+    return found.turned(signs(known_by))
+
+
+def of_examples(
+    model: Any,
+    data: Sample,
+    answer: Answer,
+    examples: Examples,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    found: OrthogonalFeatures,
+) -> Found:
+    """Features along directions with weights of a few samples."""
+    weights, offset = found.conjugate(weights)
+    projection = examples.project(indices, weights, offset)
+    features = found.features / roots_of(data)
+    return deflated(model, data, answer, projection, features, basis=(indices, weights))
+
+
+def _pulled(data: Sample, features: np.ndarray, center: bool) -> tuple[np.ndarray, np.ndarray]:
+    """ΦᵀT and the mean, in the features of the kernel."""
+    space = Space.held(data, center=center)
+    return space.cross(features), space.mean
+
+
+# --- predictions ----------------------------------------------------------------------------------
 @held_by_models
 @dataclass(frozen=True)
 class Readout:

@@ -17,10 +17,10 @@ from depmax._resources import chunk_rows, slices
 from depmax._text import counted
 from depmax.algebra.row_sums import dense
 from depmax.algebra.space import FeatureProjection, Projection, SampleProjection
-from depmax.data.sample import is_precomputed, read_rows
+from depmax.data.sample import read_rows
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed, refuse_unreadable
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Kernel, is_precomputed
 from depmax.maps.feature_map import KernelTransformer, is_linear
 
 #: Steps of a pre-image at most, and the share of its value below which a gain ends them.

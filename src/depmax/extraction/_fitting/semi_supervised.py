@@ -10,15 +10,13 @@ from scipy import linalg
 
 from depmax._parameters import FLAG, number, one_of
 from depmax._resources import cached_property
-from depmax.algebra.directions import Directions
+from depmax.algebra.directions import Sphere, alpha_of, chosen_alpha, sphere_of_graph, unit_variance
 from depmax.algebra.graphs import Laplacian, as_graph
 from depmax.algebra.points import Points, points_of
-from depmax.algebra.space import Form, Moments, Operator, Space, hsic_form
-from depmax.algebra.sphere import Sphere, alpha_of, chosen_alpha, sphere_of_graph, unit_variance
-from depmax.data.sample import Sample, read_labels, require_samples
-from depmax.data.target import marks_unlabeled
-from depmax.extraction._fitting.search import Answer
-from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.algebra.space import Directions, Form, Moments, Operator, Space, hsic_form
+from depmax.data.sample import Labels, Sample, read_labels, require_samples
+from depmax.data.target import AnyTarget, marks_unlabeled
+from depmax.extraction.extractor import Answer, SumsExtractor
 
 
 class SemiSupervisedExtractor(SumsExtractor):
@@ -295,3 +293,31 @@ def explained(
     varies = np.einsum("ij,ij->j", vectors, variance @ vectors)
     reached = np.divide(reached, varies, out=np.zeros_like(reached), where=varies > 1e-12)
     return Explained(Directions(vectors, reached), sphere, moments.cross, rate)
+
+
+class LabelledRows(NamedTuple):
+    """The labelled rows of a target, all of whose rows a stream has."""
+
+    target: AnyTarget
+    weight: np.ndarray | None  # how many rows each stands for; None: one
+    labelled: np.ndarray | None = None  # which of all rows they are; None: all
+    n_skipped: int = 0  # rows without a label that a stream does not visit
+
+    @classmethod
+    def of(cls, target: AnyTarget, name: str, weight: np.ndarray | None) -> LabelledRows:
+        """Those of a target; one that is missing in all rows is refused."""
+        if target.is_streamed:
+            return cls(target, None, n_skipped=target.n_unlabeled)
+        known = target.labelled
+        if not known.any():
+            raise ValueError(
+                f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
+                "rows, or use an unsupervised method such as LPP."
+            )
+        if known.all():
+            return cls(target, weight)
+        return cls(target.take(known), None if weight is None else weight[known], known)
+
+    def labels(self, sample: Sample) -> Labels:
+        """A sample of these rows, and which they are."""
+        return Labels(sample, self.labelled, self.n_skipped)
