@@ -99,8 +99,8 @@ def select(
                 for batch in source.batches([*names, *targets], batch_rows(len(names))):
                     chosen = batch.select(names)
                     if table.expand is not None:
-                        rows = conform(chosen, table.types, gaps=True, where=data)
-                        chosen = model.transform(rows).select(kept)
+                        inputs = conform(chosen, table.types, gaps=True, where=data)
+                        chosen = model.transform(inputs).select(kept)
                     writer.add(chosen.hstack(batch.select(targets)))
             else:
                 chosen = model.transform(table.raw).select(kept)
