@@ -22,6 +22,7 @@ from depmax import BAHSIC, FOHSIC, hsic
 from depmax import kernels as kernel_package
 from depmax import maps as map_room
 from depmax.kernels import (
+    Censored,
     Columns,
     Delta,
     Distance,
@@ -108,6 +109,8 @@ FITTED: dict[str, Any] = {
 WITHOUT_COLUMNS: dict[str, Any] = {}
 # Kernels and maps that no line above names are taken with their defaults.
 for _name, _kernel in short_names().items():
+    if _kernel is Censored:  # of targets only
+        continue
     _able = _kernel().capabilities
     if _able.labels or not _able.vector_input:
         WITHOUT_COLUMNS[_name] = _name
