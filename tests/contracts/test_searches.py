@@ -109,10 +109,8 @@ FITTED: dict[str, Any] = {
 WITHOUT_COLUMNS: dict[str, Any] = {}
 # Kernels and maps that no line above names are taken with their defaults.
 for _name, _kernel in short_names().items():
-    if _kernel is Censored:  # of targets only
-        continue
     _able = _kernel().capabilities
-    if _able.labels or not _able.vector_input:
+    if _able.labels or not _able.vector_input or _kernel is Censored:  # that one is of targets
         WITHOUT_COLUMNS[_name] = _name
     elif _able.fits_columns:
         FITTED.setdefault(_name, _kernel())
