@@ -23,7 +23,7 @@ from depmax import screen
 
 Draw = Callable[[int, np.random.Generator], Any]
 ROWS = (60, 200)
-DRAWS, TARGETS, COLUMNS = sized((1500, 500, 40), (3, 3, 4))
+DRAWS, TARGETS, COLUMNS = sized((1500, 250, 40), (3, 3, 4))
 LEVELS = (0.05, 0.01, 0.001)
 
 

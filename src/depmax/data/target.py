@@ -326,7 +326,8 @@ def read_target(
     if isinstance(y, RowsInChunks):
         return _in_chunks(y, **rules)
     refuse_unreadable(y, "y")
-    if (times := survival_rows(y)) is not None:
+    is_plain = isinstance(y, np.ndarray) and y.dtype.names is None
+    if not is_plain and (times := survival_rows(y)) is not None:
         return _censored(times, task, is_part)
     array, series = target_array(y), declared_categories(y)
     if array.ndim not in (1, 2):

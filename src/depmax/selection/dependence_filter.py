@@ -100,7 +100,8 @@ class DependenceFilter(WeightedSelector):
         Larger is better; constant columns score 0 ("lods": the odds of no difference). Infinite for
         "t" and "snr" if a column differs between classes but not within them.
     pvalues_adjusted_ : ndarray or None
-        For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
+        For scores with p-values, adjusted over all columns (Benjamini-Hochberg); for "hsic" those
+        of :func:`depmax.screen`.
     effects_ : ndarray of shape (n_features, 3) or None
         For "hsic": normalised HSIC between 0 and 1 and the ends of its 95% interval, as in
         :func:`depmax.screen`.

@@ -158,7 +158,7 @@ class ShareLaw:
         )
         variance = np.maximum(square - mean**2, 1e-12 * mean * (1.0 - mean))
         size = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
-        found = special.betaincc(mean * size, (1.0 - mean) * size, np.clip(share, 0.0, 1.0))
+        found = special.betainc((1.0 - mean) * size, mean * size, 1.0 - np.clip(share, 0.0, 1.0))
         if self.third != 0.0:
             z = np.sqrt(np.clip(share, 0.0, 1.0) * (m - 1.0))
             skewness = m / (m - 2.0) * np.sqrt(m - 1.0) * third * self.third
