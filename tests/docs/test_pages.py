@@ -32,7 +32,7 @@ PAGES = {
     "docs/guide/building.md": set(),
     "docs/guide/cautions.md": {"pandas", *COMMAND_LINE},
     "docs/guide/correlation.md": {"pandas", *COMMAND_LINE},
-    "docs/guide/faq.md": set(),
+    "docs/guide/faq.md": {"pandas"},
     "docs/guide/genes.md": {"pandas", *COMMAND_LINE},
     "docs/guide/index.md": set(),
     "docs/guide/install.md": set(),
@@ -48,7 +48,7 @@ PAGES = {
     "docs/guide/spectra.md": {"chemotools", "matplotlib"},
     "docs/guide/surveys.md": {"pandas", *COMMAND_LINE},
     "docs/guide/survival.md": {"pandas"},
-    "docs/guide/testing.md": set(),
+    "docs/guide/testing.md": {"pandas"},
     "docs/guide/threads.md": set(),
     "docs/guide/visits.md": {"pandas"},
 }
