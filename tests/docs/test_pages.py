@@ -32,7 +32,7 @@ PAGES = {
     "docs/guide/building.md": set(),
     "docs/guide/cautions.md": {"pandas", *COMMAND_LINE},
     "docs/guide/correlation.md": {"pandas", *COMMAND_LINE},
-    "docs/guide/faq.md": set(),
+    "docs/guide/faq.md": {"pandas"},
     "docs/guide/genes.md": {"pandas", *COMMAND_LINE},
     "docs/guide/index.md": set(),
     "docs/guide/install.md": set(),
