@@ -402,16 +402,26 @@ def test_gaps_are_filled_in_new_rows_too(run: Run, table: pl.DataFrame, tmp_path
         colour=pl.when(pl.col("dose") == 3).then(None).otherwise(pl.col("colour")),
     )
     gaps.write_csv(tmp_path / "gaps.csv")
-    for model, fill in (("filled.skops", ("--impute", "median")), ("plain.skops", ())):
-        data = "gaps.csv" if fill else "whole.csv"
-        table.write_csv(tmp_path / "whole.csv")
-        fitted = run("fit", data, "-t", "cost", "-m", "fohsic", "-n", 2, "-o", model, *fill)
-        assert fitted.exit_code == 0, fitted.output
-    assert run("transform", "filled.skops", "gaps.csv", "-o", "out.csv").exit_code == 0
-    assert pl.read_csv(tmp_path / "out.csv").null_count().row(0) == (0, 0)
+    table.write_csv(tmp_path / "whole.csv")
+    for data in ("gaps.csv", "whole.csv"):
+        for method, fill in (("fohsic", ("--impute", "median")), ("fohsic", ()), ("hsca", ())):
+            fitted = run("fit", data, "-t", "cost", "-m", method, "-n", 2, *fill)
+            assert fitted.exit_code == 0, fitted.output
+            assert run("transform", "model.skops", "gaps.csv", "-o", "out.csv").exit_code == 0
+            n_gaps = sum(pl.read_csv(tmp_path / "out.csv").null_count().row(0))
+            keeps = method == "fohsic" and not fill  # a selector keeps columns as they are
+            assert (n_gaps > 0) == keeps
+
+
+def test_a_model_that_knows_no_gaps_refuses_them(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    frame = table.select("age", "dose")
+    depmax.save_model(depmax.HSCA(1).fit(frame, table["cost"]), tmp_path / "plain.skops")
+    frame.with_columns(age=pl.lit(None, pl.Float64)).write_csv(tmp_path / "gaps.csv")
     refused = run("transform", "plain.skops", "gaps.csv", "-o", "out.csv")
     assert refused.exit_code == 3
-    assert "fit the model with --impute" in refused.stderr
+    assert "missing values in 'age'" in refused.stderr
 
 
 def test_unknown_types_need_trust(run: Run, patients: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+
+import depmax
 
 Run = Callable[..., Any]
 
@@ -61,7 +64,8 @@ def test_an_error_in_a_late_batch_leaves_the_old_file(
     run: Run, table: pl.DataFrame, tmp_path: Path
 ) -> None:
     table.write_csv(tmp_path / "data.csv")
-    assert run("fit", "data.csv", "-t", "cost", "-n", 2).exit_code == 0
+    model = depmax.HSCA(1).fit(table.select("age", "dose"), table["cost"])
+    depmax.save_model(model, tmp_path / "model.skops")
     late = table.with_columns(
         age=pl.when(pl.col("id") == 79).then(None).otherwise(pl.col("age")),
     )
@@ -89,3 +93,27 @@ def test_numbers_and_booleans_of_other_formats_are_understood(
     out = pl.read_parquet(tmp_path / "out.parquet")
     np.testing.assert_allclose(out["age"].to_numpy(), table["age"].to_numpy())
     assert out.schema.get("smoker", pl.Boolean) == pl.Boolean
+
+
+def test_dates_and_sentences_of_a_large_table_are_read_in_parts(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    first = datetime.date(2022, 1, 1)
+    days = pl.Series([first + datetime.timedelta(days=int(d)) for d in rng.integers(0, 700, 600)])
+    bad = rng.random(600) < 0.4
+    notes = [f"it came {'broken' if late else 'well'} on day {row}" for row, late in enumerate(bad)]
+    y = rng.normal(size=600) / 5 + bad + (days.dt.month() > 6).to_numpy()
+    frame = pl.DataFrame({"day": days, "note": notes, "noise": rng.normal(size=600), "y": y})
+    frame.write_parquet(tmp_path / "large.parquet")
+    monkeypatch.setattr("depmax.cli.table.LARGE_TABLE", 1000)
+    monkeypatch.setattr("depmax.cli.table.DRAWN_ROWS", 500)
+    fitted = run("fit", "large.parquet", "-t", "y", "-m", "HSCA", "-n", 1)
+    assert "fitted to all 600 rows" in fitted.stderr
+    assert run("transform", "model.skops", "large.parquet", "-o", "out.csv").exit_code == 0
+    feature = pl.read_csv(tmp_path / "out.csv").to_series().to_numpy()
+    assert abs(np.corrcoef(feature, y)[0, 1]) > 0.8
+    assert run("select", "large.parquet", "-t", "y", "-n", 2, "-o", "few.csv").exit_code == 0
+    few = pl.read_csv(tmp_path / "few.csv")
+    assert few.height == 600
+    assert set(few.columns) - {"note: well"} <= {"day: month", "note: broken", "y"}

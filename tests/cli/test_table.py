@@ -58,9 +58,14 @@ def test_numbers_that_identify_rows(
     assert (name not in _table(frame, tmp_path, "outcome").X.columns) == ignored
 
 
-def test_sentences_that_differ_in_every_row_are_free_text(
+def test_sentences_become_words_and_are_ignored_where_none_tells(
     table: pl.DataFrame, tmp_path: Path
 ) -> None:
+    notes = [f"came {i} minutes {'late' if i % 3 else 'early'} and left" for i in range(80)]
+    made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
+    assert {"remark: early", "remark: late"} <= set(made.X.columns)
+    assert made.types["remark"] == "text"
+    assert any("'remark' as 2 words" in note for note in made.notes)
     notes = [f"came {i} minutes late and left" for i in range(80)]
     made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
     assert "Ignored free-text column 'remark' (override with --keep)." in made.notes
@@ -104,12 +109,20 @@ def test_rows_without_a_target_are_left_out(table: pl.DataFrame, tmp_path: Path)
     assert _table(holes, tmp_path, "cost").X.height == 71
 
 
-def test_dates_and_nested_values_are_ignored(table: pl.DataFrame, tmp_path: Path) -> None:
-    day = datetime.date(2024, 3, 1)
-    made = _table(table.with_columns(day=pl.lit(day), parts=pl.lit([1])), tmp_path, "outcome")
-    assert made.X.columns == _table(table, tmp_path, "outcome").X.columns
-    assert any("Ignored date column 'day'; to use dates" in note for note in made.notes)
+def test_dates_are_used_unless_told_otherwise_and_nested_values_are_ignored(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    days = pl.date_range(datetime.date(2024, 3, 1), datetime.date(2024, 5, 19), eager=True)
+    table = table.with_columns(day=days, parts=pl.lit([1]))
+    made = _table(table, tmp_path, "outcome")
+    assert {"day: month", "day: weekday", "day: days"} <= set(made.X.columns)
+    assert "day: year" not in made.X.columns  # the same in all rows
     assert any("Ignored nested column 'parts'" in note for note in made.notes)
+    without = _table(table, tmp_path, "outcome", expand=False)
+    assert not [name for name in without.X.columns if name.startswith("day")]
+    assert any("Ignored date column 'day'" in note for note in without.notes)
+    with pytest.raises(DataError, match="--given: column 'day'"):
+        _table(table, tmp_path, "outcome", given=("day",))
 
 
 def test_columns_without_any_value(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from depmax import BAHSIC, FOHSIC, hsic
 from depmax import kernels as kernel_package
 from depmax import maps as map_room
 from depmax.kernels import (
+    Censored,
     Columns,
     Delta,
     Distance,
@@ -109,6 +110,8 @@ WITHOUT_COLUMNS: dict[str, Any] = {}
 # Kernels and maps that no line above names are taken with their defaults.
 for _name, _kernel in short_names().items():
     _able = _kernel().capabilities
+    if _kernel is Censored:  # of targets: it refuses all but rows (event, time) itself
+        continue
     if _able.labels or not _able.vector_input:
         WITHOUT_COLUMNS[_name] = _name
     elif _able.fits_columns:
@@ -322,8 +325,8 @@ def test_every_kernel_and_map_is_tried_or_refused() -> None:
     tried |= {type(value) for value in REFUSED.values()}
     tried |= {short_names()[name] for name in REFUSED if name in short_names()}
     missing = set(classes(kernel_package, Kernel).values()) - tried
-    # A base, wrappers, and what frames with categories make of a kernel.
-    others = {"BandwidthKernel", "FromFunction", "FromMap", "FromScikitLearn", "Mixed"}
+    # A base, wrappers, what frames with categories make of a kernel, and one of targets.
+    others = {"BandwidthKernel", "Censored", "FromFunction", "FromMap", "FromScikitLearn", "Mixed"}
     assert {cls.__name__ for cls in missing} <= others
 
 

@@ -215,7 +215,7 @@ def _other_array(array: np.ndarray, rng: random.Random) -> np.ndarray:
         kind = rng.choice((np.int32, np.int64, np.float32, np.float64, np.bool_, object))
         try:
             return array.astype(kind)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             return array[:0]
     changed = array.copy()
     with contextlib.suppress(OverflowError, TypeError, ValueError):

@@ -179,9 +179,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def fit_model(
-    table: Table, method: Known, estimator: Any, *, scale: bool, impute: str | None
-) -> Pipeline:
+def fit_model(table: Table, method: Known, estimator: Any, *, scale: bool) -> Pipeline:
     """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
 
     The columns are prepared as in a comparison: what won there is what is fitted here. A selector
@@ -189,11 +187,13 @@ def fit_model(
     out in their own units.
     """
     encode = not method.method.takes_categories and "category" in table.types.values()
-    prepare = Prepare(impute, scale=scale, encode=encode)
+    prepare = Prepare(table.fill, scale=scale, encode=encode)
     X = prepare.fit_transform(table.X)
-    steps: list[tuple[str, Any]] = [("prepare", prepare)]
-    if method.role == "selector":
-        steps = [("prepare", Prepare(impute, scale=False).fit(table.X))] if impute else []
+    steps: list[tuple[str, Any]] = [] if table.expand is None else [("expand", table.expand)]
+    if method.role != "selector":
+        steps.append(("prepare", prepare))
+    elif table.fill is not None:
+        steps.append(("prepare", Prepare(table.fill, scale=False).fit(table.X)))
     if table.weights is not None:
         if "sample_weight" not in signature(estimator.fit).parameters:
             raise UserError(

@@ -250,6 +250,12 @@ class Columns:
         "Use a column although it looks like an identifier; may be repeated.", metavar="COLUMN"
     )
     impute: Fill = None
+    expand: bool = option(
+        "Use dates as year, month, weekday, days and hour, and sentences as the words they hold; "
+        "else they are ignored.",
+        "--expand/--no-expand",
+        default=True,
+    )
 
     @property
     def fill(self) -> str | None:
@@ -267,6 +273,7 @@ class Columns:
             self.fill,
             self.task.value,
             weight=self.weight,
+            expand=self.expand,
             event=self.event,
             **more,
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from depmax._text import counted, listed
 from depmax.cli.errors import DataError, ModelError, nearest
@@ -68,8 +69,8 @@ def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> N
             continue
         if {found, expected} == {"boolean", "number"} and found == "number":
             continue  # 0 and 1 of a file without booleans
-        if expected == "category" and found in ("number", "boolean"):
-            continue  # levels that look like numbers
+        if expected in ("category", "text") and found in ("category", "number", "boolean"):
+            continue  # sentences, and levels that look like numbers
         if source.types_are_guesses and found == "category":
             continue  # padded numbers: conform looks at every cell
         raise _other_type(source.name, name, _in_words(schema[name]), expected)
@@ -80,6 +81,8 @@ def conform(
 ) -> pl.DataFrame:
     """Columns of a batch with the types of the model, and no gaps unless it fills them."""
     types: dict[str, Any] = {"number": pl.Float64, "boolean": pl.Boolean, "category": pl.String}
+    types |= {"text": pl.String, "date": pl.Date}
+    sentences = [name for name, expected in columns.items() if expected == "text"]
     cast = {}
     for name, expected in columns.items():
         kind = kind_of(rows.schema[name])
@@ -89,15 +92,23 @@ def conform(
             cast[name] = rows.get_column(name).cast(types[expected])
         except pl.exceptions.PolarsError:
             raise _other_type(where, name, _in_words(rows.schema[name]), expected) from None
-    rows = as_features(rows.select(list(columns)).with_columns(cast.values()))
-    missing = {} if gaps else missing_counts(rows)
+    rows = as_features(rows.select(list(columns)).with_columns(cast.values()), sentences)
+    missing = {} if gaps else missing_counts(rows.drop(sentences))
     if missing:
         name, count = next(iter(missing.items()))
         raise DataError(
             f"{where} has missing values in {listed([repr(n) for n in missing])} ({count} in "
-            f"{name!r}): fit the model with --impute, which also fills them in new rows."
+            f"{name!r}): fit it behind depmax.Prepare(), or with depmax fit, which fills them."
         )
     return rows
+
+
+def takes_gaps(model: Any) -> bool:
+    """Whether new rows may have gaps: the model fills them, or its method takes them."""
+    steps = dict(model.steps) if isinstance(model, Pipeline) else {"method": model}
+    if "prepare" in steps and steps["prepare"].fill is not None:
+        return True
+    return bool(get_tags(steps.get("method", model)).input_tags.allow_nan)
 
 
 def apply(model: Any, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -129,6 +140,9 @@ def fit_streamed(source: Source, table: Table, estimator: Any, *, scale: bool) -
         columns=list(table.types),
     )
     steps: list[tuple[str, Any]] = []
+    if table.expand is not None:
+        rows = rows.map(table.expand.transform)
+        steps.append(("expand", table.expand))
     encode = "category" in table.types.values()
     if scale or encode:
         prepare = Prepare(None, scale=scale, encode=encode).fit(rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,16 @@ from depmax.data.columns import counts_rows
 from depmax.data.survival import EVENT, TIME, checked_times, require_events
 from depmax.data.weights import read_weights
 
-ColumnType = Literal["number", "category", "boolean"]
-TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
+if TYPE_CHECKING:
+    from depmax.evaluation import Expand
+
+ColumnType = Literal["number", "category", "boolean", "date", "text"]  # text: sentences
+TYPES: dict[str, ColumnType] = {
+    "number": "number",
+    "text": "category",
+    "boolean": "boolean",
+    "date": "date",
+}
 
 #: Fewer rows show nothing (the unbiased measures need four); classes that may be grades or counts.
 FEWEST_ROWS, FEWEST_GRADES = 4, 4
@@ -44,6 +52,8 @@ class Request:
     uses_missing: bool = False
     #: Features that are confounders.
     given: tuple[str, ...] = ()
+    #: Whether dates and sentences become numbers.
+    expand: bool = True
 
     @property
     def named(self) -> list[tuple[str, str]]:
@@ -62,11 +72,17 @@ class Table:
     """Features as a frame of numbers, booleans and categories, and the target."""
 
     X: pl.DataFrame
+    #: The features before dates and sentences became numbers.
+    raw: pl.DataFrame
     y: Any  # a series, or a frame of several targets
     target: Target
     target_names: tuple[str, ...]
     types: dict[str, ColumnType]
     notes: list[str] = field(default_factory=list)
+    #: What made numbers of dates and sentences, if there are any.
+    expand: Expand | None = None
+    #: What fills gaps, as a person asked for or as the method needs; None if they stay.
+    fill: str | None = None
     #: How the file was written, for files of the same kind.
     written: dict[str, Any] = field(default_factory=dict)
     #: The group of every row, if rows are not independent.
@@ -151,7 +167,7 @@ def make_table(source: Source, request: Request) -> Table:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
-    read = {*_usable(features, targets, request.keep, notes), *beside.values()}
+    read = {*_usable(features, targets, request, notes), *beside.values()}
     wanted = [name for name in used if name in read]
     draws = request.draws_rows
     frame = read_rows(source, wanted, notes, request.seed) if draws else source.read(wanted)
@@ -165,24 +181,70 @@ def make_table(source: Source, request: Request) -> Table:
         y = _times_of_rows(frame, targets, request.event, request.task)
     groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
-    X = _features(frame.drop([*targets, *beside.values()]), request.keep, notes)
+    raw = _features(frame.drop([*targets, *beside.values()]), request, notes)
+    raw, X, expand = _expanded(raw, request, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
         )
     _require_finite(X)
-    _report_missing(X, request.impute, request.uses_missing, notes)
+    fill = _report_missing(X, request.impute, request.uses_missing, notes)
     target = read_target(y, task=request.task, is_part=True)
     _mention_doubt(target, targets, request.task, notes)
     _require_useful(target, targets, request.task)
-    types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
-    return Table(X, y, target, tuple(targets), types, notes, source.written(), groups, weights)
+    types = {name: TYPES[kind_of(dtype)] for name, dtype in raw.schema.items()}
+    types |= {name: "text" for name, dtype in raw.schema.items() if dtype == pl.String}
+    return Table(
+        X,
+        raw,
+        y,
+        target,
+        tuple(targets),
+        types,
+        notes,
+        expand,
+        fill,
+        source.written(),
+        groups,
+        weights,
+    )
 
 
-def as_features(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text as categories, everything else as it is."""
+def as_features(frame: pl.DataFrame, sentences: Iterable[str] = ()) -> pl.DataFrame:
+    """Text as categories, sentences and everything else as they are."""
     text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    text = [name for name in text if name not in sentences]
     return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
+
+
+def _expanded(
+    raw: pl.DataFrame, request: Request, notes: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame, Expand | None]:
+    """Features that are used, and with numbers in the place of dates and sentences, with a note."""
+    from depmax.evaluation.expand import expanded
+
+    if not any(dtype.is_temporal() or dtype == pl.String for dtype in raw.schema.values()):
+        return raw, raw, None
+    X, expand = expanded(raw)
+    assert expand is not None
+    mute = [name for name, words in expand.words_.items() if not words]
+    if mute:
+        notes.append(f"{_ignored('free-text', mute)} (override with --keep).")
+    fixed = [name for name, parts in expand.dates_.items() if not parts]
+    if fixed:
+        notes.append(f"{_ignored('constant', fixed)}.")
+    if mute or fixed:
+        return _expanded(raw.drop(*mute, *fixed), request, notes)
+    for name in request.given:
+        if name in expand.dates_ or name in expand.words_:
+            raise DataError(
+                f"--given: column {name!r} holds dates or sentences, and a confounder is one "
+                "column of numbers or categories."
+            )
+    used = [f"{name!r} as {listed(parts)}" for name, parts in expand.dates_.items()]
+    used += [f"{name!r} as {counted(len(words), 'word')}" for name, words in expand.words_.items()]
+    notes.append(f"Dates and texts are used: {listed(used, 6)} (--no-expand ignores them).")
+    return raw, X, expand
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
@@ -195,22 +257,20 @@ def require_columns(names: Sequence[str], known: Sequence[str], option: str, whe
 
 
 def _usable(
-    schema: Mapping[str, pl.DataType], targets: Sequence[str], keep: Sequence[str], notes: list[str]
+    schema: Mapping[str, pl.DataType], targets: Sequence[str], request: Request, notes: list[str]
 ) -> list[str]:
-    """Columns without dates and nested values, before any row is read; the others are noted."""
+    """Columns without nested values, before any row is read; the others are noted."""
     for name in targets:
         if kind_of(schema[name]) in ("date", "other", "empty"):
             raise DataError(_why_not(name, schema[name], "The target"))
     dates = [name for name, dtype in schema.items() if kind_of(dtype) == "date"]
+    dates = [] if request.expand else dates
     nested = [name for name, dtype in schema.items() if kind_of(dtype) == "other"]
     for name in [*dates, *nested]:
-        if name in keep:
+        if name in request.keep:
             raise DataError(_why_not(name, schema[name], "Column"))
     if dates:
-        notes.append(
-            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as the month or "
-            "the days since an event."
-        )
+        notes.append(f"{_ignored('date', dates)} (--no-expand).")
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
     unused = {*dates, *nested}
@@ -262,19 +322,23 @@ def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list
         notes.append(f"{seen} classes; if they are grades or counts, pass --task regression.")
 
 
-def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
-    """Columns that a method can use; what is left out is noted."""
-    empty, constant, identifiers, texts = [], [], [], []
+def _features(frame: pl.DataFrame, request: Request, notes: list[str]) -> pl.DataFrame:
+    """Columns that a method can use; what is left out is noted. Only sentences stay strings."""
+    from depmax.evaluation.expand import is_sentences
+
+    empty, constant, identifiers, texts, sentences = [], [], [], [], []
     distinct = frame.select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
     present = frame.select(pl.all().count()).row(0) if frame.width else ()
     for name, levels, count in zip(frame.columns, distinct, present, strict=True):
-        if name in keep:
+        if name in request.keep:
             continue
         series = frame.get_column(name)
         if count == 0:
             empty.append(name)
         elif levels <= 1 and count == frame.height:
             constant.append(name)
+        elif request.expand and is_sentences(series):
+            sentences.append(name)
         elif _is_identifier(series, levels):
             identifiers.append(name)
         elif kind_of(series.dtype) == "text" and (
@@ -285,7 +349,7 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
         notes.extend([f"{_ignored(kind, names)}."] if names else [])
     for kind, names in (("identifier", identifiers), ("free-text", texts)):
         notes.extend([f"{_ignored(kind, names)} (override with --keep)."] if names else [])
-    return as_features(frame.drop([*empty, *constant, *identifiers, *texts]))
+    return as_features(frame.drop([*empty, *constant, *identifiers, *texts]), sentences)
 
 
 def _ignored(kind: str, names: Sequence[str]) -> str:
@@ -331,20 +395,18 @@ def missing_counts(X: pl.DataFrame) -> dict[str, int]:
 
 def _report_missing(
     X: pl.DataFrame, impute: str | None, uses_missing: bool, notes: list[str]
-) -> None:
+) -> str | None:
+    """What fills gaps: the user's choice, else the median where a method cannot use them."""
+    fill = impute or (None if uses_missing else "median")
     missing = missing_counts(X)
     if not missing:
-        return
+        return fill
     shown = listed([f"{name} ({count} of {X.height})" for name, count in missing.items()])
     empty = [name for name, count in missing.items() if count == X.height]
     if empty:
         raise DataError(f"Columns without any value: {listed(empty)}. Drop them with --drop.")
-    if impute is None and not uses_missing:
-        raise DataError(
-            f"Missing values in {counted(len(missing), 'column')}: {shown}. Fill them with "
-            "--impute median, or drop columns with --drop."
-        )
-    notes.append(f"Missing values {f'filled ({impute})' if impute else 'not filled'}: {shown}.")
+    notes.append(f"Missing values {f'filled ({fill})' if fill else 'not filled'}: {shown}.")
+    return fill
 
 
 def _require_useful(target: Target, names: Sequence[str], task: Task) -> None:

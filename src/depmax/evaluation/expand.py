@@ -206,6 +206,7 @@ def is_date(dtype: Any) -> bool:
 
 def is_sentences(column: Any) -> bool:
     """Whether a column holds text of several words that is no category."""
+    column = nw.from_native(column, series_only=True, pass_through=True)
     if column.dtype != nw.String:
         return False
     known = column.drop_nulls()

@@ -25,7 +25,7 @@ def fit(
         default="model.skops",
         metavar="FILE",
     ),
-    method: o.Method = "BAHSIC",
+    method: o.Method = "KernelRidgeElimination",
     n: str | None = o.option(
         "Number of features; for selectors also a share below 1, or auto. By default the method "
         "decides.",
@@ -56,6 +56,8 @@ def fit(
 
       depmax transform model.skops new.csv -o features.csv
     """
+    from sklearn.utils import get_tags
+
     from depmax.cli.errors import OutputError
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
     from depmax.cli.reading import open_source
@@ -70,7 +72,9 @@ def fit(
     if as_graph:
         require(f"Writing {place.name}", "skl2onnx")
     source = open_source(data, reading.options())
-    table = ask(out, source, columns.request(target, draws_rows=True, seed=fitting.seed))
+    uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
+    asked = columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing)
+    table = ask(out, source, asked)
     if as_graph:
         _require_numbers(table)
     streams = is_large(source) and can_stream(source, estimator, columns)
@@ -83,7 +87,7 @@ def fit(
             out.note([f"{known.name} was fitted to all {counted(rows, 'row')}, read in parts."])
         else:
             mention_searched_rows(out, table, known.name, estimator)
-            model = fit_model(table, known, estimator, scale=fitting.scale, impute=columns.fill)
+            model = fit_model(table, known, estimator, scale=fitting.scale)
     try:
         _save(model, place, as_graph, model_notes(table, known.name, data))
     except OSError as error:
@@ -194,8 +198,7 @@ def transform(
             known = list(source.schema())
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
     needed = list(dict.fromkeys([*columns, *copied]))
-    prepare = getattr(fitted, "named_steps", {}).get("prepare")
-    fills = getattr(prepare, "fill", None) is not None
+    fills = streaming.takes_gaps(fitted)
     rows, total = 0, source.n_rows()
     with (
         out.counting() as count,

@@ -86,7 +86,7 @@ def screen(
     asked = columns.request(target, uses_missing=uses_missing, given=tuple(given or ()))
     table = ask(out, open_source(data, reading.options()), asked)
     mention_doubts(out, table, ignored)
-    X = Prepare(columns.fill).fit_transform(table.X)
+    X = Prepare(table.fill).fit_transform(table.X)
     X, confounders = _split(X, given)
     with out.working(f"screening {counted(X.width, 'column')}"), neighbours_mentioned():
         found = screen_columns(

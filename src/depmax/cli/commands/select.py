@@ -55,7 +55,7 @@ def select(
 
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
-    from depmax.cli.streaming import batch_rows
+    from depmax.cli.streaming import batch_rows, conform
     from depmax.cli.table import ask, is_large, mention_doubts, mention_searched_rows
     from depmax.cli.writing import open_writer, require_format
     from depmax.selection.selector import n_dependent
@@ -77,7 +77,7 @@ def select(
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):
-        model = fit_model(table, known, estimator, scale=fitting.scale, impute=columns.fill)
+        model = fit_model(table, known, estimator, scale=fitting.scale)
     selector = model.named_steps["method"]
     rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
@@ -97,11 +97,16 @@ def select(
     if place is not None:
         with open_writer(place, source.marks()) as writer:
             if is_large(source):  # all rows, not only those that were searched
-                names = [*kept, *table.target_names]
-                for batch in source.batches(names, batch_rows(len(names))):
-                    writer.add(batch)
+                targets = list(table.target_names)
+                names = kept if table.expand is None else list(table.types)
+                for batch in source.batches([*names, *targets], batch_rows(len(names))):
+                    chosen = batch.select(names)
+                    if table.expand is not None:
+                        inputs = conform(chosen, table.types, gaps=True, where=data)
+                        chosen = model.transform(inputs).select(kept)
+                    writer.add(chosen.hstack(batch.select(targets)))
             else:
-                chosen = model.transform(table.X).select(kept)
+                chosen = model.transform(table.raw).select(kept)
                 y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
                 writer.add(chosen.hstack(y))
         out.command("output", str(place), "Written:")
