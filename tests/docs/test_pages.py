@@ -46,6 +46,7 @@ PAGES = {
     "docs/guide/selecting.md": {"pandas"},
     "docs/guide/semi_supervised.md": set(),
     "docs/guide/spectra.md": {"chemotools", "matplotlib"},
+    "docs/guide/texts.md": {"pandas"},
     "docs/guide/surveys.md": {"pandas", *COMMAND_LINE},
     "docs/guide/survival.md": {"pandas"},
     "docs/guide/testing.md": {"pandas"},
