@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax import Expand, KernelRidgeElimination, Prepare
+from depmax.evaluation import profile
 
 DAYS = [dt.date(2023, 12, 30) + dt.timedelta(days=int(step)) for step in range(0, 240, 4)]
 COMPLAINTS = [
@@ -61,10 +62,37 @@ def test_new_rows_use_the_first_day_and_the_words_of_fit():
     }
     made = expand.transform(pl.DataFrame(later))
     assert made["sold: days"].to_list()[0] == (dt.date(2025, 1, 1) - DAYS[0]).days
-    assert np.isnan(made["sold: days"].to_list()[1])
+    assert made["sold: days"].to_list()[1] is None
     words = made.select([name for name in made.columns if name.startswith("note: ")])
     assert words.width == 2
     assert words.to_numpy().sum() == 0
+
+
+def test_a_gap_holds_no_word():
+    notes = [None if row % 3 == 0 else text for row, text in enumerate(COLUMNS["note"])]
+    named = [
+        Expand().fit(frame({"note": notes})).get_feature_names_out().tolist()
+        for frame in (pd.DataFrame, pl.DataFrame, pa.table)
+    ]
+    assert named[0] == named[1] == named[2]
+    assert "note: nan" not in named[0]
+
+
+def test_columns_of_pandas_need_no_text_as_names():
+    frame = LIBRARIES["pandas"](COLUMNS)
+    numbered = frame.set_axis(range(4), axis=1).set_axis(np.arange(60) * 7, axis=0)
+    expand = Expand().fit(numbered)
+    made = expand.transform(numbered)
+    assert made.columns.tolist() == expand.get_feature_names_out().tolist()
+    assert {"0: month", "1: broken", "2", "3"} <= set(made.columns)
+    assert made.index.equals(numbered.index)
+    np.testing.assert_array_equal(made["0: month"], frame["sold"].dt.month)
+
+
+@pytest.mark.parametrize("read", [depmax.compare, profile], ids=["compare", "profile"])
+def test_lazy_frames_are_refused_with_the_remedy(read):
+    with pytest.raises(TypeError, match=r"lazy frame: pass X\.collect"):
+        read(pl.LazyFrame(COLUMNS), *([np.arange(60.0)] if read is depmax.compare else []))
 
 
 def test_times_are_those_of_the_clock():

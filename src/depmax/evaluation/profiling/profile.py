@@ -13,7 +13,7 @@ import numpy as np
 from depmax._extras import library_of, make_frame
 from depmax._text import counted, html_table, listed, share
 from depmax.data.columns import is_frame
-from depmax.data.table import some_rows
+from depmax.data.table import refuse_unreadable, some_rows
 from depmax.evaluation.comparison.cautions import COPIED_ROWS, Caution
 from depmax.evaluation.comparison.problem import Listener, Progress, read_listener
 from depmax.evaluation.profiling.columns import ColumnProfile, ColumnRead, columns_of
@@ -290,6 +290,7 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     size ('code',)
     x ('squared',)
     """
+    refuse_unreadable(X, "X", "profile")
     n_rows, n_columns = _shape(X)
     sample = some_rows(n_rows, rows_compared(n_rows, n_columns))
     copies, listener = CopiesFound(n_rows), read_listener(progress)
