@@ -295,10 +295,11 @@ class Ties:
             some = np.flatnonzero(better > (found[-1][0] if len(found) == most else 0.0))
             some = some[np.argsort(-better[some], kind="stable")]
             firsts = np.unique(owner[others[some]], return_index=True)[1]  # the best of each group
-            found += [
-                (float(better[j]), *((k, int(others[j]))[:: 1 if there[j] >= back[j] else -1]))
-                for j in some[firsts]
-            ]
+            for j in some[firsts]:
+                other = int(others[j])
+                found.append(
+                    (float(better[j]), *((k, other) if there[j] >= back[j] else (other, k)))
+                )
             found = sorted(found, key=lambda pair: -pair[0])[:most]
         return tuple(self._pair(*pair) for pair in found)
 
