@@ -294,6 +294,43 @@ def test_fit_and_transform(run: Run, patients: Path, tmp_path: Path, suffix: str
     assert features.equals(source.select("id", "age", "smoker"))
 
 
+@pytest.fixture
+def german(table: pl.DataFrame, tmp_path: Path) -> Path:
+    """The table with semicolons and decimal commas."""
+    path = tmp_path / "german.csv"
+    numbers = pl.col(pl.Float64).cast(pl.String).str.replace(".", ",", literal=True)
+    table.with_columns(numbers).write_csv(path, separator=";")
+    return path
+
+
+def _german(text: str) -> pl.DataFrame:
+    return pl.read_csv(text.encode(), separator=";", decimal_comma=True)
+
+
+def test_rows_go_to_standard_output_as_they_were_written(
+    run: Run, fails: Callable[..., str], table: pl.DataFrame, german: Path
+) -> None:
+    """Only the rows; messages and tables for people stay out of them."""
+    assert run("fit", german, "-t", "outcome", "--drop", "cost", "-n", 2).exit_code == 0
+    result = run("transform", "model.skops", german, "-o", "-", "--keep", "id")
+    assert result.exit_code == 0, result.output
+    assert _german(result.stdout).equals(table.select("id", "age", "smoker"))
+    assert "80 rows written: standard output" in result.stderr
+    result = run("select", german, "-t", "cost", "-n", 1, "-o", "-")
+    assert _german(result.stdout).equals(table.select("age", "cost"))
+    assert "-o -" in fails(2, "select", german, "-t", "cost", "-o", "-", "--json")
+
+
+def test_a_csv_has_the_marks_of_the_file_that_was_read(
+    run: Run, table: pl.DataFrame, german: Path, tmp_path: Path
+) -> None:
+    for name, separator in (("few.csv", ";"), ("few.tsv", "\t")):
+        assert run("select", german, "-t", "cost", "-n", 1, "-o", name).exit_code == 0
+        text = (tmp_path / name).read_text()
+        assert text.startswith(f"age{separator}cost\n")
+        assert _german(text.replace(separator, ";")).equals(table.select("age", "cost"))
+
+
 def test_a_column_of_a_type_that_the_output_lacks(
     run: Run, fails: Callable[..., str], patients: Path, tmp_path: Path
 ) -> None:

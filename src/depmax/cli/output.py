@@ -19,6 +19,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from depmax._text import printable, short_effect
+from depmax.cli.errors import UserError
+
+#: What stands for standard output in place of a path.
+STDOUT = "-"
 
 
 @dataclass
@@ -30,6 +34,7 @@ class Output:
         False
     )
     _results: dict[str, Any] = field(default_factory=dict, init=False)
+    _leaves: bool = field(default=False, init=False)
     _out: Console = field(default_factory=partial(Console, highlight=False), init=False)
     _err: Console = field(
         default_factory=partial(Console, stderr=True, highlight=False), init=False
@@ -37,8 +42,15 @@ class Output:
 
     @property
     def on_terminal(self) -> bool:
-        """Whether a person reads standard output."""
-        return sys.stdout.isatty() and not self.as_json
+        """Whether a person reads the results."""
+        stream = sys.stderr if self._leaves else sys.stdout
+        return stream.isatty() and not self.as_json
+
+    def leave_to_data(self) -> None:
+        """From now on standard output is that of data; people read results on standard error."""
+        if self.as_json:
+            raise UserError("--json and -o - both write to standard output: omit one of them.")
+        self._out, self._leaves = self._err, True
 
     # --- for people, on standard error
     def say(self, line: str) -> None:
@@ -130,7 +142,7 @@ class Output:
         self._results[name] = value
         if self.as_json:
             return
-        line = printable(shown or value)
+        line = "standard output" if value == STDOUT else printable(shown or value)
         if self.on_terminal:
             self._out.print(Text.assemble((f"{label} ", "bold"), line), soft_wrap=True)
         elif not self.quiet:
@@ -158,6 +170,8 @@ class Output:
             return
         columns = list(rows[0])
         if not self.on_terminal:
+            if self._leaves:
+                return
             print("\t".join(columns))
             for row in rows:
                 print("\t".join(_cell(row[column]) for column in columns))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,16 @@ import polars as pl
 from depmax._files import expand_home, first_line, replacing, require_writable
 from depmax._text import FORMULA
 from depmax.cli.errors import OutputError
+from depmax.cli.output import STDOUT, Output
+from depmax.cli.reading.source import Marks
 
 
 class Writer(ABC):
     """Rows on their way into a file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, marks: Marks) -> None:
         self.path = path
+        self.marks = marks  # of text
 
     @abstractmethod
     def add(self, rows: pl.DataFrame) -> None:
@@ -35,23 +40,27 @@ class Writer(ABC):
 class Csv(Writer):
     """A header, then a line per row."""
 
-    separator = ","
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._file = path.open("wb")
+    def __init__(self, path: Path, marks: Marks) -> None:
+        super().__init__(path, marks)
+        self._file: Any = sys.stdout.buffer if str(path) == STDOUT else path.open("wb")
         self._empty = True
         self._warned = False
 
     def add(self, rows: pl.DataFrame) -> None:
         """Append rows, below a header if they are the first."""
         self._mention_formulas(rows)
-        rows.write_csv(self._file, include_header=self._empty, separator=self.separator)
+        if self.marks.decimal == ",":
+            numbers = pl.col(pl.Float32, pl.Float64).cast(pl.String)
+            rows = rows.with_columns(numbers.str.replace(".", ",", literal=True))
+        text = rows.write_csv(include_header=self._empty, separator=self.marks.separator)
+        self._file.write(text.encode())
         self._empty = False
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        self._file.flush()
+        if str(self.path) != STDOUT:
+            self._file.close()
 
     def _mention_formulas(self, rows: pl.DataFrame) -> None:
         """Warn of text from the data that a spreadsheet would run; the text itself stays."""
@@ -73,7 +82,8 @@ class Csv(Writer):
 class Tsv(Csv):
     """Text separated by tabs."""
 
-    separator = "\t"
+    def __init__(self, path: Path, marks: Marks) -> None:
+        super().__init__(path, replace(marks, separator="\t"))
 
 
 class Columnar(Writer):
@@ -118,6 +128,8 @@ class Arrow(Columnar):
         return pa.ipc.new_file(str(self.path), schema)
 
 
+#: Text where nothing of another kind was read.
+COMMAS = Marks()
 #: Writer of every extension.
 FORMATS: dict[str, type[Writer]] = {
     ".csv": Csv,
@@ -166,23 +178,26 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def require_format(path: str, *, reads: Sequence[str] = ()) -> Path:
-    """A path whose extension is one that tables are written in; others are refused."""
+def require_format(path: str, out: Output, *, reads: Sequence[str] = ()) -> Path:
+    """A path whose extension is one that tables are written in, or standard output."""
+    if path == STDOUT:
+        out.leave_to_data()
+        return Path(STDOUT)
     if Path(path).suffix.lower() not in FORMATS:
         ending = Path(path).suffix or "no extension"
         raise OutputError(
             f"Cannot write {path}: its extension ({ending}) is not a known format. Known: "
-            f"{', '.join(FORMATS)}."
+            f"{', '.join(FORMATS)}; - is standard output, as CSV."
         )
     return require_place(path, reads=reads)
 
 
 @contextmanager
-def open_writer(path: Path) -> Iterator[Writer]:
+def open_writer(path: Path, marks: Marks = COMMAS) -> Iterator[Writer]:
     """Writer of a table that takes its place when the block ends without an error."""
     try:
-        with replacing(path) as temporary:
-            writer = FORMATS[path.suffix.lower()](temporary)
+        with nullcontext(path) if str(path) == STDOUT else replacing(path) as temporary:
+            writer = FORMATS.get(path.suffix.lower(), Csv)(temporary, marks)
             try:
                 yield writer
             finally:

@@ -90,6 +90,33 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
     return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
+def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
+    """X and the groups of its rows; a name as groups is a column of X, which X then loses.
+
+    >>> import polars as pl
+    >>> X, patients = without_groups(pl.DataFrame({"age": [1, 2], "patient": [7, 7]}), "patient")
+    >>> X.columns, patients.to_list()
+    (['age'], [7, 7])
+    """
+    if not isinstance(groups, str):
+        return X, groups
+    if not is_frame(X) or groups not in list(X.columns):
+        raise ValueError(
+            f"groups={groups!r} names a column, but X is not a data frame that has it: pass the "
+            "group of every row."
+        )
+    column = nw.from_native(X, eager_only=True)[groups].to_native()
+    return without_column(X, groups), column
+
+
+def without_column(X: Any, name: str | None) -> Any:
+    """A data frame without one of its columns, if it has that; anything else as it is."""
+    if name is None or not is_frame(X):
+        return X
+    names = list(X.columns)
+    return take_columns(X, [place for place, other in enumerate(names) if other != name])
+
+
 def as_requested(estimator: Any, frame: nw.DataFrame[Any]) -> Any:
     """A frame in the library that ``set_output`` of the estimator asks for, or in its own."""
     library = _get_output_config("transform", estimator)["dense"]

@@ -30,7 +30,12 @@ from depmax.data.sample import (
     warn_of_outputs,
 )
 from depmax.data.stream import refuse_with_streams
-from depmax.data.table import is_streamed, require_equal_length, warn_of_scales
+from depmax.data.table import (
+    is_streamed,
+    require_equal_length,
+    warn_of_scales,
+    without_groups,
+)
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
@@ -117,8 +122,9 @@ def hsic_test(
         ``"counts"`` (X and y have two values each: exact, hypergeometric) or ``"permutation"``
         (rare values or outliers decide on both sides, or a skewness above 3).
     n_permutations : int, default=1000
-    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
-        For rows that are not independent. Labels (of patients, litters, …) keep the rows of a group
+    groups : array-like of shape (n_samples,), str, WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent. Labels (of patients, litters, …), or the name of a column
+        of X that holds them and is then no feature, keep the rows of a group
         together and exchange whole groups; :class:`depmax.WithinGroups` exchanges the rows of each
         group, and :class:`depmax.Shifts` shifts a time series. Not with ``method="gamma"``; many
         kernels are compared for up to 2,000 rows, beyond that one on each side.
@@ -203,6 +209,7 @@ def hsic_test(
         return _streamed_test(X, y, kernel, target_kernel, method, draws)
     if sample_weight is None:
         refuse_streamed_target(X, y)
+    X, groups = without_groups(X, groups)
     if given is not None:
         return _given_test(X, y, given, kernel, target_kernel, method, groups, draws)
     return _test(X, y, kernel, target_kernel, method, draws, groups, sample_weight)

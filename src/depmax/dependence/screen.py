@@ -21,6 +21,7 @@ from depmax.data.table import (
     refuse_missing,
     require_equal_length,
     warn_of_scales,
+    without_groups,
 )
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
@@ -78,9 +79,10 @@ def screen(
     tol : float, default=1e-6
         Share of the trace of the target kernel that its low-rank coordinates may omit; not used for
         classes and linear kernels, whose coordinates are exact.
-    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
-        For rows that are not independent, as in :func:`depmax.hsic_test`: labels exchange whole
-        groups. All p-values then come from permutations, at most 9,999 of them.
+    groups : array-like of shape (n_samples,), str, WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent, as in :func:`depmax.hsic_test`: labels, or the name of a
+        column of X that holds them and is not scored, exchange whole groups. All p-values then come
+        from permutations, at most 9,999 of them.
     n_jobs : int, optional
         Number of threads, each working on some of the columns.
     given : array-like, series or data frame, optional
@@ -182,6 +184,7 @@ def screen(
     if is_streamed(X):
         refuse_with_streams("screen", groups=groups, given=given)
         return _screen_streamed(X, y, omnibus, kernel, target_kernel, unbiased, tol, n_jobs)
+    X, groups = without_groups(X, groups)
     if given is not None:
         return _screen_given(X, y, given, groups, kernel, target_kernel, unbiased, n_jobs)
     refuse_streamed_target(X, y)

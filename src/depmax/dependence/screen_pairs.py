@@ -17,7 +17,7 @@ from depmax._resources import blas_threads_for_parts, cached_property, map_threa
 from depmax.data import Table, read_table, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
-from depmax.data.table import numbered_columns
+from depmax.data.table import numbered_columns, without_groups
 from depmax.dependence._main_effects import (
     ColumnBases,
     MainEffects,
@@ -106,7 +106,7 @@ def screen_pairs(
         directions.
     n_permutations : int, default=999
         Permutations that confirm the significant pairs; 0 for none.
-    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+    groups : array-like of shape (n_samples,), str, WholeGroups, WithinGroups or Shifts, optional
         For rows that are not independent, as in :func:`depmax.hsic_test`: see Notes.
     random_state : int, RandomState or None
         Seed of the permutations.
@@ -179,6 +179,7 @@ def screen_pairs(
     for name, value, fewest in (("n_pairs", n_pairs, 1), ("n_permutations", n_permutations, 0)):
         if value < fewest:
             raise ValueError(f"{name} must be at least {fewest}, got {value}.")
+    X, groups = without_groups(X, groups)
     table = _read(X)
     if groups is None and isinstance(target_kernel, str) and target_kernel == "auto":
         target = read_target(y)

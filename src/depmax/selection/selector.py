@@ -32,6 +32,8 @@ from depmax.data.table import (
     require_varying,
     take_columns,
     warn_of_scales,
+    without_column,
+    without_groups,
 )
 from depmax.data.weights import weigh
 from depmax.kernels import Kernel, Linear
@@ -104,6 +106,8 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
     support_: np.ndarray
     substitutes_: np.ndarray
     n_features_: int
+    #: Column of X that held the groups of rows, in place of features.
+    _group_column: str | None = None
     effects_: Any = None  # and p-values, of selectors that have them
     pvalues_adjusted_: Any = None
     #: Threads, for selectors that have the choice.
@@ -257,6 +261,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         if is_streamed(X):
             return self._transform_streamed(X)
         refuse_unreadable(X, "X")
+        X = without_column(X, self._group_column)
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         library = _get_output_config("transform", self)["dense"]
         if not isinstance(frame, nw.DataFrame):
@@ -420,9 +425,10 @@ class WeightedSelector(DependenceSelector):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         y : target of any type
-        groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+        groups : array-like of shape (n_samples,), str, WholeGroups, WithinGroups or Shifts
             Groups of *rows* that are not independent, such as those of one patient, as in
             :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
+            A name is that of a column of X, which is then no feature; ``transform`` ignores it.
             Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are
             the parameter ``column_groups`` of some classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -435,9 +441,11 @@ class WeightedSelector(DependenceSelector):
         self
         """
         name = type(self).__name__
+        self._group_column = groups if isinstance(groups, str) else None
         if sample_weight is None:
             if is_streamed(X):
                 refuse_with_streams(name, groups=groups)
+            X, groups = without_groups(X, groups)
             return self._fit(X, y, groups=groups)
         if groups is not None:
             raise ValueError(f"{name} takes sample_weight or groups in fit, not both.")

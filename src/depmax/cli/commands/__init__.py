@@ -168,7 +168,7 @@ def datasets(
     name = name.removeprefix("bundled:")
     if name not in available():
         raise UserError(f"There is no data set named {name!r}.{nearest(name, available())}")
-    place = None if output is None else require_format(output)
+    place = None if output is None else require_format(output, out)
     chosen = load(name)
     facts = {
         "name": chosen.name,

@@ -135,7 +135,10 @@ def transform(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet or Arrow/Feather file."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV, TSV, Parquet or Arrow/Feather file; - is standard output, as CSV.",
         ),
     ],
     keep: list[str] | None = o.option(
@@ -156,13 +159,15 @@ def transform(
     """Turn new rows into the features of a model.
 
     The columns are found by name and checked by type; others are ignored. CSV, TSV, Parquet and
-    Arrow files may be larger than memory.
+    Arrow files may be larger than memory. A CSV has the separator and the decimal mark of DATA.
 
     [bold]Examples[/]
 
       depmax transform model.skops new.parquet -o features.parquet
 
       depmax transform model.skops new.csv -o features.csv --keep patient
+
+      depmax transform model.skops new.csv -o - | head
     """
     import polars as pl
 
@@ -172,7 +177,7 @@ def transform(
     from depmax.cli.writing import open_writer, require_format
     from depmax.persistence.model_files import read_model
 
-    place = require_format(output, reads=(model, data))
+    place = require_format(output, out, reads=(model, data))
     open_source(data)  # refuses a file that is not there before a model is loaded
     try:
         fitted, file = read_model(model, trusted=trust, any_version=any_version)
@@ -197,7 +202,7 @@ def transform(
     rows, total = 0, source.n_rows()
     with (
         out.counting() as count,
-        open_writer(place) as writer,
+        open_writer(place, source.marks()) as writer,
     ):
         for batch in source.batches(needed, streaming.batch_rows(len(needed))):
             inputs = streaming.conform(batch, columns, gaps=fills, where=data)

@@ -26,7 +26,10 @@ def select(
     ),
     method: o.Selector = "KernelRidgeElimination",
     output: str | None = o.option(
-        "Write the selected columns and the target.", "--output", "-o", metavar="FILE"
+        "Write the selected columns and the target; - is standard output, as CSV.",
+        "--output",
+        "-o",
+        metavar="FILE",
     ),
     columns: o.GroupedColumns,
     reading: o.Reading,
@@ -59,7 +62,7 @@ def select(
 
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), fitting)
-    place = None if output is None else require_format(output, reads=(data,))
+    place = None if output is None else require_format(output, out, reads=(data,))
     o.require_one("--groups", columns.groups, "--weight", columns.weight)
     ignored = columns.ignored
     uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
@@ -92,7 +95,7 @@ def select(
     out.result("selected", kept, sentence)
     _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
-        with open_writer(place) as writer:
+        with open_writer(place, source.marks()) as writer:
             if is_large(source):  # all rows, not only those that were searched
                 targets = list(table.target_names)
                 names = kept if table.expand is None else list(table.types)

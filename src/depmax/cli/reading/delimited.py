@@ -23,7 +23,7 @@ from depmax.cli.reading.dialect import (
     find_dialect,
     open_text,
 )
-from depmax.cli.reading.source import Source, require_distinct
+from depmax.cli.reading.source import Marks, Source, require_distinct
 
 #: What the parser and its results take for every column, however few rows there are.
 COLUMN_BYTES = 12_000
@@ -82,6 +82,13 @@ class Delimited(Source):
     def written(self) -> dict[str, Any]:
         """Header and decimal mark, which decide where a new file leaves them open."""
         return {"decimal": self.types.decimal, "header": self.dialect.header}
+
+    def marks(self) -> Marks:
+        """Those of this file; a CSV has no tabs and no runs of spaces."""
+        separator, decimal = self.dialect.separator, self.types.decimal
+        if separator in ("\t", WHITESPACE):
+            separator = ";" if decimal == "," else ","
+        return Marks(separator, decimal)
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
         return self.types.columns

@@ -50,6 +50,14 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class Marks:
+    """What stands between cells and before decimals in a file of text."""
+
+    separator: str = ","
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """How text files and workbooks are read; None means that it is detected."""
 
@@ -194,6 +202,10 @@ class Source(ABC):
     def written(self) -> dict[str, Any]:
         """What a model remembers of how its file was written."""
         return {}
+
+    def marks(self) -> Marks:
+        """Separator and decimal mark, for text that is written from this file."""
+        return Marks()
 
     def default_targets(self) -> tuple[str, ...]:
         """Columns that the format itself calls the target."""

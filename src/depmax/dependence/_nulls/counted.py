@@ -425,7 +425,8 @@ class CountedTarget:
                 return None
             third = three - 3.0 * mean * two + 2.0 * mean**3
             fourth = four - 4.0 * mean * three + 6.0 * mean**2 * two - 3.0 * mean**4
-            law = ShareLaw(m, 1, fourth / (m * variance**2), third / np.sqrt(m * variance**3))
+            skewness = third / np.sqrt(m * variance**3)
+            law = ShareLaw(m, 1, fourth / (m * variance**2), ((float(skewness), 1.0),))
             return CountedLinear(law, np.array([np.sqrt(m * variance)]), mean)
         if not self.of_classes or self.levels is None or not has_room(self.psi.shape[1], m):
             return None

@@ -24,6 +24,8 @@ from depmax.dependence._nulls.law import TINY, gamma_sf
 
 #: Rows per coordinate of the target that its linear part takes at least.
 ROWS_PER_COORDINATE = 3
+#: Scores of less skewness than this are symmetric.
+SYMMETRIC = 0.01
 #: A part of a target varies if its coordinates do by more than this, relative to all.
 VARIES = 1e-10
 #: Permutations that say where both statistics lie by chance, and the skewness of HSIC's law there:
@@ -132,20 +134,30 @@ class ShareLaw:
     m: int
     rank: int
     leverages: float  # Σ(UUᵀ)_ii²
-    third: float  # Σu³ if U has one column
+    #: Σu³ of directions of length 1 in the span of U, and how many there are of each: the column of
+    #: U, or of several the indicators of classes.
+    thirds: tuple[tuple[float, float], ...]
 
     @classmethod
     def of(cls, axes: np.ndarray, counts: np.ndarray) -> ShareLaw:
         """That of orthonormal coordinates, given for so many rows each."""
         leverage, rank = np.einsum("ij,ij->i", axes, axes), axes.shape[1]
-        third = float(counts @ axes[:, 0] ** 3) if rank == 1 else 0.0
-        return cls(round(float(counts.sum())), rank, float(counts @ leverage**2), third)
+        m = round(float(counts.sum()))
+        if rank == 1:
+            thirds = [(float(counts @ axes[:, 0] ** 3), 1.0)]
+        else:  # a class with a share q of the rows gives each of them the leverage (1 - q)/(qm)
+            kinds, codes = np.unique(np.round(1.0 / (leverage * m + 1.0), 9), return_inverse=True)
+            sizes = np.bincount(codes.ravel(), weights=counts)
+            third = (1.0 - 2.0 * kinds) / np.sqrt(m * kinds * (1.0 - kinds))
+            thirds = list(zip(third.tolist(), (sizes / (m * kinds)).tolist(), strict=True))
+        return cls(m, rank, float(counts @ leverage**2), tuple(thirds))
 
     def sf(self, share: np.ndarray, third: np.ndarray, fourth: np.ndarray) -> np.ndarray:
         """Probabilities of at least these shares, given Σa³ and Σa⁴ where Σa = 0 and Σa² = 1.
 
-        If both sides are skewed, Σua follows Pearson's law of type III with both tails, where
-        these are longer than those of the beta law.
+        If both sides are skewed, Σua of a direction u follows Pearson's law of type III, whose two
+        tails have more than those of a normal law: as much is added to the law of normal scores,
+        where this is longer than the beta law.
         """
         m, r, h = float(self.m), float(self.rank), self.leverages
         mean = r / (m - 1.0)
@@ -159,10 +171,16 @@ class ShareLaw:
         variance = np.maximum(square - mean**2, 1e-12 * mean * (1.0 - mean))
         size = np.maximum(mean * (1.0 - mean) / variance - 1.0, 1e-6)
         found = special.betainc((1.0 - mean) * size, mean * size, 1.0 - np.clip(share, 0.0, 1.0))
-        if self.third != 0.0:
-            z = np.sqrt(np.clip(share, 0.0, 1.0) * (m - 1.0))
-            skewness = m / (m - 2.0) * np.sqrt(m - 1.0) * third * self.third
-            found = np.maximum(found, gamma_sf(z, skewness) + gamma_sf(z, -skewness))
+        skewed = np.flatnonzero(np.abs(third) * m > SYMMETRIC * np.sqrt(m))
+        if len(skewed):
+            some, third = np.clip(share[skewed], 0.0, 1.0), third[skewed]
+            tail = special.betainc(0.5 * (m - 1.0 - r), 0.5 * r, 1.0 - some)
+            z = np.sqrt(np.maximum(some * (m - 1.0) - (r - 1.0), 0.0))  # others at their mean
+            for of_target, count in self.thirds:
+                skewness = m / (m - 2.0) * np.sqrt(m - 1.0) * third * of_target
+                both = gamma_sf(z, skewness) + gamma_sf(z, -skewness)
+                tail += count * np.maximum(both - 2.0 * special.ndtr(-z), 0.0)
+            found[skewed] = np.maximum(found[skewed], tail)
         return np.asarray(np.clip(found, TINY, 1.0))
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from depmax._text import counted
 from depmax.data import Task, read_target
 from depmax.data.columns import is_frame
-from depmax.data.table import take_columns
+from depmax.data.table import without_groups
 from depmax.data.weights import read_weights
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
@@ -361,8 +361,7 @@ def _read_table(
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows must be None or at least 1, got {max_rows!r}.")
     X = list(X) if isinstance(X, tuple) else X
-    if isinstance(groups, str):
-        X, groups = _split_off(X, groups)
+    X, groups = without_groups(X, groups)
     expand = None
     if prepare and is_frame(X):
         X, expand = expanded(X)
@@ -379,18 +378,6 @@ def _read_table(
     impute = impute if has_gaps(X) else None
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
     return _Table(X, target, problem, codes, weight, impute, n_given, expand)
-
-
-def _split_off(X: Any, name: str) -> tuple[Any, Any]:
-    """A frame without one of its columns, and this column."""
-    if not is_frame(X) or name not in list(X.columns):
-        raise ValueError(
-            f"groups={name!r} names a column, but X is not a data frame that has it: pass the "
-            "group of every row."
-        )
-    names = list(X.columns)
-    rest = take_columns(X, [place for place, other in enumerate(names) if other != name])
-    return rest, X[name]
 
 
 def _sampled_rows(
