@@ -52,13 +52,14 @@ class Judging:
     dimensions: str | None = o.option(
         "Numbers of features to try, such as 1,2,5,10.", metavar="N,N,…"
     )
-    folds: int | None = o.option("Number of outer folds; five by default.", min=2, metavar="N")
-    scoring: str | None = o.option("A scikit-learn scorer, such as roc_auc or r2.", metavar="NAME")
+    folds: int | None = o.rare("Number of outer folds; five by default.", min=2, metavar="N")
+    scoring: str | None = o.rare("A scikit-learn scorer, such as roc_auc or r2.", metavar="NAME")
     judge: JudgeOption = o.option(
-        "The predictor that the answer holds for; auto is a kernel machine.",
+        "The predictor that the answer holds for: kernel (auto), boosting or linear.",
+        metavar="NAME",
         default=JudgeOption.auto,
     )
-    margin: float = o.option(
+    margin: float = o.rare(
         "Share of the gain over guessing that fewer columns may cost.",
         default=0.02,
         min=0.0,
@@ -71,14 +72,13 @@ class Judging:
         metavar="SECONDS",
     )
     planted: bool = o.option(
-        "Also plant targets made of known columns of this table, and tell how many of these "
-        "columns the selectors find. Takes about as long again.",
+        "Also plant targets made of known columns of this table, and tell how many of them the "
+        "selectors find. Takes about as long again.",
         "--planted/--no-planted",
         default=False,
     )
     rows: str = o.option(
-        "Largest number of rows to use; from a longer table this many are drawn at random. Pass "
-        "all to use every row.",
+        "Rows to use at most, drawn at random from a longer table; all uses every row.",
         default="5000",
         metavar="N",
     )
@@ -97,7 +97,7 @@ def compare(
     reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
-    scheduler: str | None = o.option(
+    scheduler: str | None = o.rare(
         "Spread the work over the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, "
         "instead of using this machine's processors.",
         metavar="ADDRESS",
