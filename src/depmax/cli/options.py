@@ -419,7 +419,8 @@ def spelled(options: dict[str, Any]) -> list[str]:
         values = value if isinstance(value, list) else [] if value is None else [value]
         for one in map(str, values):
             # a value that looks like an option is read as one unless it is tied to its own
-            words += [f"{option}={one}"] if one.startswith("-") else [option, one]
+            tied = f"{option}={one}" if option.startswith("--") else f"{option}{one}"
+            words += [tied] if one.startswith("-") else [option, one]
     return words
 
 

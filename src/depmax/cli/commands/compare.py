@@ -171,10 +171,11 @@ def compare(
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
     _show(out, found, verdict)
-    said = {"--target": list(table.target_names), "--impute": found.setting.fill}
+    said = {"-t": target, "--impute": found.setting.fill}  # as a person types it
     shown = replace(columns, impute=o.Impute.median)  # said where something is missing
     about = replace(judging, time=None)  # it is known what was done in that time
-    again = [*o.spelled(said), *o.typed(shown, reading), "--seed", str(seed), *o.typed(about)]
+    seeded = {"--seed": seed or None}
+    again = [*o.spelled(said), *o.typed(shown, reading), *o.spelled(seeded), *o.typed(about)]
     shown = replace(shown, ignore=None)  # a fit says none
     if columns.groups is not None:  # a fit splits no rows: there the column is only no feature
         shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
@@ -254,11 +255,11 @@ def _command_to_use(
     estimator = method.make(size or 0)
     screened = found.setting.n_screened if method.selects else None
     options = {
-        "--method": known.name,
+        "-m": known.name,
         "-n": size,
         "--screen": screened,
         "--set": settings_of(known, estimator, n_rows),
-        "--seed": seed if "random_state" in estimator.get_params() else None,
+        "--seed": seed or None if "random_state" in estimator.get_params() else None,
     }
     return shlex.join(["depmax", "fit", data, *reading, *o.spelled(options)])
 
