@@ -35,7 +35,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     assert {line[1] for line in lines[1:]} == {"all columns", "BAHSIC", "DependenceFilter", "PCA"}
     assert "On new data expect " in result.stderr
     page = (tmp_path / "report.html").read_text()
-    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
+    command = "depmax compare bundled:wine --method dependence-filter "
     assert command in page
     assert f"Report: {tmp_path / 'report.html'}" in result.stderr
 
