@@ -49,7 +49,7 @@ PAGES = {
     "docs/guide/texts.md": {"pandas"},
     "docs/guide/surveys.md": {"pandas", *COMMAND_LINE},
     "docs/guide/survival.md": {"pandas"},
-    "docs/guide/testing.md": set(),
+    "docs/guide/testing.md": {"pandas"},
     "docs/guide/threads.md": set(),
     "docs/guide/visits.md": {"pandas"},
 }

@@ -77,6 +77,12 @@ class ColumnRead:
         """Whether it can say something about other columns."""
         return self.about.kind in ("number", "boolean", "category", "date")
 
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """Numbers or levels in some rows that have a value."""
+        if self.levels is None:
+            return self.cells[rows]
+        return np.array([str(self.levels[int(code)]) for code in self.cells[rows]], dtype=object)
+
 
 def columns_of(X: Any) -> Iterator[ColumnRead]:
     """All columns of a frame or an array, one at a time."""
