@@ -13,7 +13,7 @@ from depmax.report import Column, Picture, Report, Section, Table
 
 if TYPE_CHECKING:
     from depmax.evaluation.profiling.profile import Profile
-    from depmax.evaluation.profiling.ties import ColumnPair
+    from depmax.evaluation.profiling.ties import ColumnGroup, ColumnPair
 
 #: Rows of a table on the page, strongest pairs that are drawn, and names that a cell lists.
 SHOWN, DRAWN, LISTED = 300, 6, 12
@@ -21,81 +21,52 @@ SHOWN, DRAWN, LISTED = 300, 6, 12
 
 def report_of(found: Profile, *, title: str = "", command: str = "") -> Report:
     """The page of a profile."""
-    notes, missing = found.notes, {column.name: column.missing for column in found.columns}
-    pictures = [_picture(found, pair) for pair in found.pairs[:DRAWN]]
-    column = Column("column")
+    missing = {column.name: column.missing for column in found.columns}
+    cells = found.cells()
+    cells["missing"] = [count / max(1, found.n_rows) for count in cells["missing"]]
     sections = (
         _section(
             "Columns that say the same",
             "The first predicts at least 80% of each of the others, by a line or a curve, or from "
             "category to category. Where they differ is worth a look.",
-            (column, Column("predicts", ",d", "number of columns"), Column("which, and how much")),
-            [
-                (
-                    group.first,
-                    len(group.others),
-                    listed(map("{} ({:.2f})".format, group.others, group.shares), LISTED),
-                )
-                for group in found.groups
-            ],
+            {"column": "", "predicts": ",d", "which, and how much": ""},
+            [(g.first, len(g.others), _with_shares(g)) for g in found.groups],
         ),
         _section(
             "Strongest pairs",
             f"The strongest of {counted(found.n_dependent, 'pair')} that depend on each other "
-            "beyond chance; two groups are their first columns.",
-            (
-                column,
-                Column("predicts"),
-                Column("share", "bar", "of its variation, less what chance gives"),
-                Column("p (adjusted)", "p", "times all pairs of columns, in both directions"),
-            ),
+            "beyond chance; two groups are their first columns. Shares are of the variation of "
+            "the second, less what chance gives; p-values are times all pairs in both directions.",
+            {"column": "", "predicts": "", "share": "bar", "p (adjusted)": "p"},
             [(p.predictor, p.column, p.share, p.pvalue_adjusted) for p in found.pairs],
-            *(picture for picture in pictures if picture is not None),
+            *filter(None, (_picture(found, pair) for pair in found.pairs[:DRAWN])),
         ),
         _section(
             "Copied rows",
             "Rows like an earlier one, counted from 1.",
-            (Column("row", ",d"), Column("repeats row", ",d")),
-            (found.copied_rows[:SHOWN] + 1).tolist(),
+            {"row": ",d", "repeats row": ",d"},
+            (found.copied_rows + 1).tolist(),
         ),
         _section(
             "Copied columns",
             "Columns equal to an earlier one.",
-            (column, Column("copies")),
+            {"column": "", "copies": ""},
             list(found.copied_columns.items()),
         ),
         _section(
             "Missing together",
             "Columns that lack values in exactly the same rows.",
-            (Column("columns"), Column("rows", ",d")),
+            {"columns": "", "rows": ",d"},
             [(listed(names, LISTED), missing[names[0]]) for names in found.gaps_together],
         ),
         _section(
             "Columns",
-            "Every column by itself. Click a heading to sort.",
-            (
-                Column("place", "d"),
-                column,
-                Column("kind"),
-                Column("missing", "bar", "share of the rows without a value"),
-                Column("distinct", ",d", "different values"),
-                Column("values"),
-                Column("note", "", "which column it copies, or which predicts it"),
-            ),
-            [
-                (
-                    k,
-                    c.name,
-                    c.kind,
-                    c.missing / max(1, found.n_rows),
-                    c.distinct,
-                    c.values,
-                    notes.get(c.name),
-                )
-                for k, c in enumerate(found.columns, 1)
-            ],
+            "Every column by itself, with the share of its rows that have no value and its number "
+            "of different values. Click a heading to sort.",
+            {"place": "d", **dict.fromkeys(cells, ""), "missing": "bar", "distinct": ",d"},
+            list(zip(range(1, len(missing) + 1), *cells.values(), strict=False)),
         ),
-        Section("How this was made", points=_limits(found), code=command),
+        Section("How this was made", points=_limits(found), code=command or "print(profile(X))"),
     )
     return Report(
         title or "What is in this table?",
@@ -107,12 +78,17 @@ def report_of(found: Profile, *, title: str = "", command: str = "") -> Report:
 
 
 def _section(
-    title: str, caption: str, columns: tuple[Column, ...], rows: list[Any], *pictures: Picture
+    title: str, caption: str, formats: dict[str, str], rows: list[Any], *pictures: Picture
 ) -> Section | None:
     """A table of the first rows; nothing where there are none."""
     more = f" The first {SHOWN} of {len(rows):,}." if len(rows) > SHOWN else ""
+    columns = tuple(Column(name, form) for name, form in formats.items())
     table = Table(caption + more, columns, tuple(map(tuple, rows[:SHOWN])))
     return Section(title, tables=(table,), pictures=pictures) if rows else None
+
+
+def _with_shares(group: ColumnGroup) -> str:
+    return listed(map("{} ({:.2f})".format, group.others, group.shares), LISTED)
 
 
 def _picture(found: Profile, pair: ColumnPair) -> Picture | None:

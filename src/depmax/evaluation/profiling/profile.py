@@ -123,16 +123,17 @@ class Profile:
                 found[name] = f"predicted by {group.first} ({part:.2f})"
         return found
 
+    def cells(self) -> dict[str, list[Any]]:
+        """The columns of :meth:`to_frame`."""
+        keys = ("name", "kind", "missing", "infinite", "distinct", "values")
+        found = {key: [getattr(column, key) for column in self.columns] for key in keys}
+        notes = self.notes
+        return {"column": found.pop("name"), **found,
+                "note": [notes.get(column.name, "") for column in self.columns]}  # fmt: skip
+
     def to_frame(self, library: str | None = None) -> Any:
         """Data frame of all columns, in the library of X (or the one named)."""
-        rows, notes = self.columns, self.notes
-        keys = ("kind", "missing", "infinite", "distinct", "values")
-        columns = {
-            "column": [row.name for row in rows],
-            **{key: [getattr(row, key) for row in rows] for key in keys},
-            "note": [notes.get(row.name, "") for row in rows],
-        }
-        return make_frame(columns, library or self._library)
+        return make_frame(self.cells(), library or self._library)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -171,9 +172,9 @@ class Profile:
 
     def _repr_html_(self) -> str:
         """The findings and all columns, for notebooks."""
-        head = ("name", "kind", "missing", "distinct", "values")
-        rows = [[str(getattr(column, key)) for key in head] for column in self.columns[:100]]
-        return html_table(head, rows, " ".join(self.findings))
+        cells = self.cells()
+        rows = [list(map(str, row)) for row in zip(*cells.values(), strict=True)]
+        return html_table(list(cells), rows[:100], " ".join(self.findings))
 
 
 def _about(what: str, names: list[str]) -> str:

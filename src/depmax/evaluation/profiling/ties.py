@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -241,28 +240,16 @@ class Ties:
 
     @cached_property
     def _grouped(self) -> list[tuple[int, np.ndarray]]:
-        """Groups: the column that predicts most others, and these.
-
-        Whoever predicts most of the columns left takes them; counts only fall, so a queue will do.
-        """
-        rows = self.shares
-        queue = [
-            (-int((row >= SAME).sum()), -float(row.sum(dtype=np.float64)), k)
-            for k, row in enumerate(rows)
-        ]
+        """Groups: a column that predicts others, and these; whoever predicts most is first."""
+        counts = [int((row >= SAME).sum()) for row in self.shares]
+        near = [float(row.sum(dtype=np.float64)) for row in self.shares]
         groups: list[tuple[int, np.ndarray]] = []
-        heapq.heapify(queue)
-        free = np.ones(len(rows), dtype=bool)
-        while queue:
-            count, near, k = heapq.heappop(queue)
-            members = np.flatnonzero((rows[k] >= SAME) & free)
-            if not free[k] or not len(members):
-                continue
-            if -len(members) > count:
-                heapq.heappush(queue, (-len(members), near, k))
-                continue
-            free[k] = free[members] = False
-            groups.append((k, members[np.argsort(-rows[k, members], kind="stable")]))
+        free = np.ones(len(counts), dtype=bool)
+        for k in np.lexsort((-np.array(near), -np.array(counts))).tolist():
+            members = np.flatnonzero((self.shares[k] >= SAME) & free)
+            if free[k] and len(members):
+                free[k] = free[members] = False
+                groups.append((k, members[np.argsort(-self.shares[k, members], kind="stable")]))
         return groups
 
     def groups(self) -> tuple[ColumnGroup, ...]:
