@@ -294,6 +294,13 @@ def test_fit_and_transform(run: Run, patients: Path, tmp_path: Path, suffix: str
     assert features.equals(source.select("id", "age", "smoker"))
 
 
+def test_kept_columns_that_are_near_copies(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    table.with_columns(years=pl.col("age").round(0)).write_csv(tmp_path / "twice.csv")
+    words = ("select", "twice.csv", "-t", "cost", "-n", 2, "-m", "DependenceFilter")
+    assert "DM006: " in run(*words).stderr
+    assert "DM006" not in run(*words, "--ignore", "DM006").stderr
+
+
 @pytest.fixture
 def german(table: pl.DataFrame, tmp_path: Path) -> Path:
     """The table with semicolons and decimal commas."""

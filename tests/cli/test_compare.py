@@ -35,7 +35,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     assert {line[1] for line in lines[1:]} == {"all columns", "BAHSIC", "DependenceFilter", "PCA"}
     assert "On new data expect " in result.stderr
     page = (tmp_path / "report.html").read_text()
-    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
+    command = "depmax compare bundled:wine --method dependence-filter "
     assert command in page
     assert f"Report: {tmp_path / 'report.html'}" in result.stderr
 
@@ -72,7 +72,7 @@ def test_the_shown_command_repeats_the_comparison(
     )
     gaps.write_csv(tmp_path / "gaps.csv", separator=";")
     options = {
-        "--target": "cost",
+        "-t": "cost",
         "--task": "regression",
         "--drop": "dose",
         "--keep": "row",
@@ -120,7 +120,7 @@ def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
         *("--n-jobs", 1, "--margin", 0.5),  # few columns are worth it
     )
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
-    assert line == "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2"
+    assert line == "Next: depmax fit bundled:wine -m FOHSIC -n 2"
     assert run(*line.split()[2:]).exit_code == 0
     assert (tmp_path / "model.skops").exists()
 

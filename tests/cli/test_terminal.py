@@ -6,7 +6,9 @@ import io
 import re
 
 import pytest
+import typer
 from rich.console import Console
+from typer.testing import CliRunner
 
 from depmax.cli.commands import app
 from depmax.cli.output import Output, aligned
@@ -79,10 +81,43 @@ def test_cells(name: str, values: list[object], cells: list[str]) -> None:
     assert aligned(name, values) == cells
 
 
+PROGRAM = typer.main.get_command(app)
+NAMES = list(PROGRAM.commands)  # type: ignore[attr-defined]  # of a group
+
+
+def _page(*words: str, width: int = 80) -> str:
+    result = CliRunner().invoke(app, words, env={"COLUMNS": str(width)})
+    assert result.exit_code == 0
+    return result.output
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_help_fits_a_screen(name: str) -> None:
+    """Fifty lines of eighty characters; no example is broken."""
+    lines = _page(*name.split(), "--help").splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    start = next(place for place, line in enumerate(lines) if line.strip() == "Examples")
+    examples = lines[start + 1 : start + lines[start:].index("")]
+    assert examples
+    assert all(line.startswith("   depmax ") for line in examples)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_options_are_behind_help_all(name: str) -> None:
+    command = PROGRAM.commands[name]  # type: ignore[attr-defined]  # of a group
+    options = {option for param in command.params for option in param.opts if "--" in option}
+    short = _page(name, "--help")
+    named = {one for one in options if re.search(rf"^ .{{3}} {one}\b", short, flags=re.M)}
+    hidden = options - named
+    if hidden:
+        assert f"{len(hidden)} more options" in short
+        everything = _page(name, "--help-all")
+        assert all(re.search(rf"^ .{{3}} {one}\b", everything, flags=re.M) for one in options)
+
+
 @pytest.mark.parametrize("command", ["compare", "screen", "select", "fit", "transform"])
 def test_flags_stand_alone(command: str) -> None:
-    from typer.testing import CliRunner
-
-    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "120"}).output
-    assert "--json" in text or command == "transform"
+    text = _page(command, "--help", width=120)
+    assert re.search(r"--json +Print", text)
     assert "<bool>" not in text

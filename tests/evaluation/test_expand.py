@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
+import re
 
 import numpy as np
 import pandas as pd
@@ -136,7 +138,7 @@ def test_a_pipeline_finds_the_month_and_the_word_and_is_saved(tmp_path):
     np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
 
 
-def test_compare_takes_dates_and_texts_as_they_are():
+def test_compare_takes_dates_and_texts_as_they_are(tmp_path):
     rng = np.random.default_rng(1)
     days = pd.to_datetime("2022-01-01") + pd.to_timedelta(rng.integers(0, 900, 150), unit="D")
     frame = pd.DataFrame({"sold": days, "size": rng.normal(size=150)})
@@ -148,3 +150,7 @@ def test_compare_takes_dates_and_texts_as_they_are():
     model = found.estimator()
     assert model.score(frame, y) > 0.5
     assert found.transformer().transform(frame).shape[0] == 150
+    page = html.unescape(found.to_html(tmp_path / "report.html").read_text(encoding="utf-8"))
+    line = re.search(r"few = (found.+\])", page)
+    few = eval(line[1], {"found": found, "X": frame})  # what the report tells readers to type
+    assert tuple(few.columns) == found.verdict.columns

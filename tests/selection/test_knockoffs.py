@@ -51,6 +51,28 @@ def test_distances_are_where_entropy_is_largest(rng: np.random.Generator) -> Non
         assert entropy(s * (1 + 0.02 * rng.uniform(-1, 1, 6))) <= entropy(s) + 1e-4
 
 
+def test_few_rows_give_the_same_distances(rng: np.random.Generator) -> None:
+    """Changes among rows are those among columns, also where columns are copies or nearly empty."""
+    X = _correlated(rng, 20, 100, 0.8)
+    X[:, 7], X[:, 8] = X[:, 6], np.eye(20)[3]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    spread = np.sqrt(0.7 / 20) * X
+    sigma = 0.3 * np.eye(100) + spread.T @ spread
+    np.testing.assert_allclose(entropy_distances(sigma, spread), entropy_distances(sigma))
+
+
+def test_what_can_be_found_is_said_first(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(40, 300))
+    y = X[:, 0] > 0
+    first = "tell 5 of 300 columns from the rest takes more than 64 rows"
+    with (
+        pytest.warns(NoDependenceWarning, match="kept no column"),
+        pytest.warns(UserWarning, match=first),
+    ):
+        Knockoffs(fdr=0.2).fit(X, y)
+    assert Knockoffs(3, fdr=0.2).fit(X, y).n_features_ == 3  # a number is no discovery
+
+
 def test_threshold_counts_one_more_false_discovery_than_seen() -> None:
     scores = np.array([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, -3.0, 2.0, 1.0])
     assert knockoff_threshold(scores, 0.25) == 1.0  # (1 + 1)/8

@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -17,6 +17,7 @@ import typer
 
 from depmax._resources import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError, guarded
+from depmax.cli.help import MORE, HelpAll
 from depmax.cli.reading.source import ReadOptions
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:
     return field(default=default, metadata={_OPTION: typer.Option(*flags, help=text, **more)})
 
 
+#: One that few people need.
+rare = partial(option, rich_help_panel=MORE)
+
+
 def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     """Complete by the names that begin with what is typed."""
 
@@ -77,9 +82,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help=(
-            "CSV, TSV, Excel, Parquet or Arrow/Feather file, recognised by its extension, a "
-            "folder of Parquet or Arrow files, or a data set that comes with depmax, such as "
-            "bundled:sonar."
+            "CSV, TSV, Excel, Parquet or Arrow/Feather file, folder of Parquet or Arrow files, or "
+            "a data set of depmax, such as bundled:sonar."
         ),
         show_default=False,
     ),
@@ -87,7 +91,9 @@ Data = Annotated[
 Fill = Annotated[
     Impute | None,
     typer.Option(
-        "--impute", help="Fill missing numbers; the most frequent value fills categories."
+        "--impute",
+        metavar="NAME",
+        help="Fill missing numbers by median, mean or frequent; categories by the most frequent.",
     ),
 ]
 Target = Annotated[
@@ -115,12 +121,24 @@ def _some(jobs: int | None) -> int | None:
 
 #: Seeds that numpy takes.
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")
+    int,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        metavar="N",
+        help="Random seed.",
+        rich_help_panel=MORE,
+    ),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--n-jobs", metavar="N", help="Number of processors to use; -1 uses all.", callback=_some
+        "--n-jobs",
+        metavar="N",
+        help="Number of processors to use; -1 uses all.",
+        callback=_some,
+        rich_help_panel=MORE,
     ),
 ]
 AllJobs = Annotated[
@@ -130,6 +148,7 @@ AllJobs = Annotated[
         metavar="N",
         help="Number of processors to use; all by default (-1).",
         callback=_some,
+        rich_help_panel=MORE,
     ),
 ]
 Selector = Annotated[
@@ -167,28 +186,28 @@ DatasetName = Annotated[
 class Reading:
     """How the file is written, as far as that is not detected."""
 
-    separator: str | None = option(
+    separator: str | None = rare(
         "Field separator of a text file: a character, tab or whitespace. Detected by default, as "
         "are the next three.",
         metavar="CHAR",
     )
-    decimal: str | None = option("Decimal mark of a text file: . or ,", metavar="CHAR")
-    encoding: str | None = option("Text encoding, such as utf-8, cp1252 or utf-16.", metavar="NAME")
-    header: bool | None = option(
+    decimal: str | None = rare("Decimal mark of a text file: . or ,", metavar="CHAR")
+    encoding: str | None = rare("Text encoding, such as utf-8, cp1252 or utf-16.", metavar="NAME")
+    header: bool | None = rare(
         "Whether the first line of a text file holds the column names.",
         "--header/--no-header",
         show_default=False,
     )
-    missing: list[str] | None = option(
+    missing: list[str] | None = rare(
         "Text that stands for a missing value in text files, besides an empty cell; may be "
         "repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among numbers "
         "also -, --, . and none.",
         metavar="TEXT",
     )
-    sheet: str | None = option(
+    sheet: str | None = rare(
         "Sheet of an Excel file, by name or number; 1, the first, is the default.", metavar="NAME"
     )
-    max_memory: str | None = option(
+    max_memory: str | None = rare(
         "Memory that a table, a model or the values of all pairs of rows may take, such "
         "as 16GB, or none: what would take more is refused before it is read or computed. By "
         f"default 4GB, or what {VARIABLE} says.",
@@ -232,25 +251,26 @@ class Columns:
     """What the columns are."""
 
     task: TaskName = option(
-        "Whether the target holds classes or numbers; auto guesses, and says what.",
+        "What the target is: classification or regression; auto guesses, and says what.",
+        metavar="NAME",
         default=TaskName.auto,
     )
-    weight: str | None = option(
+    weight: str | None = rare(
         "Column that says how many rows each row stands for; 0 ignores the row. It is not used as "
         "a feature.",
         metavar="COLUMN",
     )
-    event: str | None = option(
+    event: str | None = rare(
         "Column that says whether the event was seen (1) or the time in --target is censored (0): "
         "the target is then survival times.",
         metavar="COLUMN",
     )
     drop: list[str] | None = option("Ignore a column; may be repeated.", metavar="COLUMN")
-    keep: list[str] | None = option(
+    keep: list[str] | None = rare(
         "Use a column although it looks like an identifier; may be repeated.", metavar="COLUMN"
     )
     impute: Fill = None
-    expand: bool = option(
+    expand: bool = rare(
         "Use dates as year, month, weekday, days and hour, and sentences as the words they hold; "
         "else they are ignored.",
         "--expand/--no-expand",
@@ -284,11 +304,11 @@ class GroupedColumns(Columns):
     """And which rows belong together."""
 
     groups: str | None = option(
-        "Column that says which rows belong together, such as the patient: p-values and splits "
-        "then treat whole groups, not rows, as independent. It is not used as a feature.",
+        "Column that says which rows belong together, such as the patient: whole groups, not "
+        "rows, are then independent. It is no feature.",
         metavar="COLUMN",
     )
-    ignore: list[str] | None = option(
+    ignore: list[str] | None = rare(
         "Silence a caution, such as DM001; may be repeated. depmax cautions lists all.",
         metavar="CODE",
     )
@@ -324,7 +344,7 @@ class Fitting:
         "--set",
         metavar="NAME=VALUE",
     )
-    scale: bool = option("Standardise numeric columns first.", "--scale/--no-scale", default=True)
+    scale: bool = rare("Standardise numeric columns first.", "--scale/--no-scale", default=True)
     seed: Seed = 0
     n_jobs: Jobs = None
 
@@ -340,9 +360,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             parameters += groups[name].values()
         else:
             parameters.append(_parameter(name, hints[name], parameter))
+    if any(one.annotation.__metadata__[0].rich_help_panel == MORE for one in parameters):
+        parameters.append(
+            Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+        )
 
     @wraps(function)
     def run(**given: Any) -> None:
+        given.pop("help_all", None)
         built = {
             name: hints[name](**{option: given.pop(option) for option in options})
             for name, options in groups.items()
@@ -394,7 +419,8 @@ def spelled(options: dict[str, Any]) -> list[str]:
         values = value if isinstance(value, list) else [] if value is None else [value]
         for one in map(str, values):
             # a value that looks like an option is read as one unless it is tied to its own
-            words += [f"{option}={one}"] if one.startswith("-") else [option, one]
+            tied = f"{option}={one}" if option.startswith("--") else f"{option}{one}"
+            words += [tied] if one.startswith("-") else [option, one]
     return words
 
 

@@ -16,8 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.fixes import parse_version
 
 from depmax._parameters import FLAG, number
+from depmax._resources import warn_if_long
 from depmax._warnings import warn_caller
-from depmax.data import read_target
+from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
@@ -34,6 +35,11 @@ SETTLED = 1e-4
 COMMON_SCALE = 3.0
 #: Columns with fewer distinct values have no sizes to speak of.
 FEWEST_VALUES = 5
+#: Seconds for the cube of a column, in ten rounds; what to do where that is much.
+SECONDS_PER_CUBE = 1.3e-8
+SCREEN_FIRST = "Leave out columns that you know do not matter, or screen them on other rows first."
+#: Columns per row from which on changes of s are made among rows, unless 2 - s/e is below this.
+FEW_ROWS, ILL_CONDITIONED = 3, 1e-3
 #: Room that s leaves to the covariance of columns and knockoffs together.
 MARGIN = 1e-6
 
@@ -54,7 +60,8 @@ class Knockoffs(DependenceSelector):
         ones, without a guarantee; None is half.
     fdr : float, default=0.1
         Expected share of false discoveries among the columns kept by ``"auto"``. With fewer than
-        1/fdr columns to discover (10 at 0.1, 5 at 0.2), nothing can be kept.
+        1/fdr columns to discover (10 at 0.1, 5 at 0.2), nothing can be kept. How many rows that
+        takes at least is said before anything is computed, if X has fewer.
     estimator : selector or model, optional
         What scores columns and knockoffs, fitted on them side by side: its ``scores_``, else the
         absolute ``coef_``, else ``feature_importances_``. By default a lasso on Hermite polynomials
@@ -100,6 +107,8 @@ class Knockoffs(DependenceSelector):
     ----------
     Candès, E., Fan, Y., Janson, L. and Lv, J. (2018). Panning for gold: model-X knockoffs for high
     dimensional controlled variable selection.
+    Wainwright, M. J. (2009). Sharp thresholds for high-dimensional and noisy sparsity recovery
+    using l1-constrained quadratic programming.
     Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability.
 
     Examples
@@ -137,7 +146,8 @@ class Knockoffs(DependenceSelector):
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         self._refuse_categories("models columns as jointly Gaussian")
         require_samples(len(X), unbiased=True)
-        require_equal_length(len(X), read_target(y).n_samples)
+        target = read_target(y)
+        require_equal_length(len(X), target.n_samples)
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         )
@@ -145,10 +155,13 @@ class Knockoffs(DependenceSelector):
         varying = np.flatnonzero(~constant)
         self.s_, self.scale_excess_ = np.zeros(X.shape[1]), 0.0
         scores = np.zeros(X.shape[1])
+        decides = self.n_features_to_select == "auto"
+        if decides and self.estimator is None:
+            _warn_of_few_rows(target, len(varying), self.fdr)
         if len(varying):
             columns = _standardised(X[:, varying], self.normal_scores)
             self.scale_excess_ = scale_excess(X[:, varying])
-            if self.scale_excess_ > COMMON_SCALE and self.n_features_to_select == "auto":
+            if self.scale_excess_ > COMMON_SCALE and decides:
                 warn_caller(_why_not_gaussian(self.scale_excess_, self.fdr), UserWarning)
             knockoffs, self.s_[varying] = gaussian_knockoffs(columns, rng)
             scores[varying] = self._contest(columns, knockoffs, y, rng)
@@ -228,10 +241,12 @@ def gaussian_knockoffs(
     With correlation matrix Σ and S = diag(s) they are X - XΣ⁻¹S + N with noise of covariance
     2S - SΣ⁻¹S, so that columns and knockoffs have covariances Σ, Σ and Σ - S between them.
     """
-    sigma = ledoit_wolf(columns, assume_centered=True)[0]
+    sigma, shrinkage = ledoit_wolf(columns, assume_centered=True)
     scale = np.sqrt(np.diag(sigma))
+    # Σ is a diagonal matrix and the scatter of the rows
     sigma = sigma / np.outer(scale, scale)
-    s = entropy_distances(sigma)
+    spread = columns * (np.sqrt((1.0 - shrinkage) / len(columns)) / scale)
+    s = entropy_distances(sigma, spread)
     projected = linalg.solve(sigma, np.diag(s), assume_a="pos")  # Σ⁻¹S
     noise = 2.0 * np.diag(s) - s[:, np.newaxis] * projected
     values, vectors = linalg.eigh(0.5 * (noise + noise.T))
@@ -270,14 +285,25 @@ def scale_excess(X: np.ndarray) -> float:
     return float((found - 2.0 * shared) / error)
 
 
-def entropy_distances(sigma: np.ndarray) -> np.ndarray:
+def entropy_distances(sigma: np.ndarray, spread: np.ndarray | None = None) -> np.ndarray:
     """S with the largest Σ log s_j + log det(2Σ - diag(s)), one coordinate at a time.
 
     The determinant is linear in each s_j: with P the inverse of 2Σ - diag(s) the best value is
     half of s_j + 1/P_jj.
+
+    Parameters
+    ----------
+    sigma : ndarray of shape (d, d)
+    spread : ndarray of shape (m, d), optional
+        V with Σ - VᵀV diagonal. With few rows it makes a change cost m² instead of d².
     """
     smallest = float(linalg.eigvalsh(sigma, subset_by_index=[0, 0])[0])
     s = np.full(len(sigma), min(1.0, max(smallest, MARGIN)))
+    if spread is not None and len(s) > FEW_ROWS * len(spread):
+        found = _entropy_distances_of_few_rows(sigma, spread, s)
+        if found is not None:
+            return (1.0 - MARGIN) * found
+    warn_if_long(f"Knockoffs of {len(s):,} columns", SECONDS_PER_CUBE * len(s) ** 3, SCREEN_FIRST)
     inverse = linalg.inv(2.0 * sigma - np.diag(s))
     for _ in range(SWEEPS):
         largest_change = 0.0
@@ -290,6 +316,38 @@ def entropy_distances(sigma: np.ndarray) -> np.ndarray:
         if largest_change <= SETTLED * s.max():
             break
     return (1.0 - MARGIN) * s
+
+
+def _entropy_distances_of_few_rows(
+    sigma: np.ndarray, spread: np.ndarray, s: np.ndarray
+) -> np.ndarray | None:
+    """The same with Σ = diag(e) + VᵀV; None where a row decides a column, which is ill-conditioned.
+
+    With a = 2e - s and M the inverse of I/2 + Σ_i v_i v_iᵀ/a_i over i ≠ j, 1/P_jj = a_j + v_jᵀMv_j.
+    """
+    own = np.diag(sigma) - np.einsum("ij,ij->j", spread, spread)
+    s, a = s.copy(), 2.0 * own - s
+    if (a < ILL_CONDITIONED * own).any():
+        return None
+    columns = np.ascontiguousarray(spread.T)
+    for _ in range(SWEEPS):
+        largest_change = 0.0
+        inverse = linalg.inv(0.5 * np.eye(len(spread)) + (spread / a) @ columns)
+        for j, v in enumerate(columns):
+            image = inverse @ v
+            q = float(v @ image)
+            without = q * a[j] / (a[j] - q)  # of the inverse without j
+            change = own[j] + 0.5 * without - s[j]
+            weight = 1.0 / (a[j] - change) - 1.0 / a[j]
+            s[j] += change
+            a[j] -= change
+            if a[j] < ILL_CONDITIONED * own[j]:
+                return None
+            inverse -= np.outer(image, image) * (weight / (1.0 + weight * q))
+            largest_change = max(largest_change, abs(change))
+        if largest_change <= SETTLED * s.max():
+            break
+    return s
 
 
 def knockoff_threshold(scores: np.ndarray, fdr: float) -> float:
@@ -328,8 +386,35 @@ def _why_not_gaussian(excess: float, fdr: float) -> str:
     )
 
 
+def _fewest(fdr: float) -> int:
+    """How many columns must be found at once for any to be kept."""
+    return int(np.ceil(1.0 / fdr - 1e-9))
+
+
+def _warn_of_few_rows(target: Target, n_columns: int, fdr: float) -> None:
+    """Say what can be found at all, before anything is computed.
+
+    A lasso tells k of d columns from the rest only from some multiple of k log(d) rows on, however
+    strong their effects (Wainwright 2009); columns and knockoffs are 2d. In simulations with k
+    effects and hardly any noise, 0.8 k log(2d) rows showed some in a sixth of the tables at most
+    and 2 k log(2d) in all, but with two classes in a sixth (docs/mathematics/knockoffs.md).
+    """
+    fewest = _fewest(fdr)
+    per_column = 2.0 if target.kind == "classes" else 1.0
+    needed = int(np.ceil(per_column * fewest * np.log(max(2.0 * n_columns, 2.0))))
+    if n_columns < fewest or target.n_samples >= needed:
+        return
+    warn_caller(
+        f"Expect no column from Knockoffs: fdr={fdr:g} takes {fewest} discoveries at once, and to "
+        f"tell {fewest} of {n_columns:,} columns from the rest takes more than {needed:,} rows, "
+        f"even without noise; X has {target.n_samples:,}. Raise fdr, choose among the columns by "
+        "other rows first, or use DependenceFilter('auto'), which tests each column alone.",
+        UserWarning,
+    )
+
+
 def _why_none(scores: np.ndarray, fdr: float) -> str:
-    fewest = int(np.ceil(1.0 / fdr - 1e-9))
+    fewest = _fewest(fdr)
     winning = int(np.sum(scores > 0.0))
     if len(scores) < fewest:
         return (

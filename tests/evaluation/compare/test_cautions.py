@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from depmax import compare
 from depmax.evaluation import CAUTIONS
-from depmax.evaluation.comparison.cautions import cautions_about_rows
+from depmax.evaluation.comparison.cautions import cautions_about_rows, kept_alike
 
 FAST_NUMBERS = {"cv": 4, "random_state": 0}
 FAST = {"judge": GaussianNB(), "cv": 4, "random_state": 0}
@@ -165,6 +165,38 @@ class TestTheVerdict:
         (told,) = found.to_dict()["cautions"]
         assert told["code"] == "DM005"
         assert compare(X, np.log(price), ["correlation filter"], cv=4).verdict.cautions == ()
+
+
+class TestKeptAlike:
+    """Three wavelengths beside each other, and columns that stand alone."""
+
+    def spectrum(self):
+        rng, X, _ = rows(120, 6)
+        X[:, 1:3] = X[:, :1] + 0.2 * rng.normal(size=(120, 2))
+        return pd.DataFrame(X, columns=[f"nm{j}" for j in range(6)])
+
+    def test_near_copies_are_named(self):
+        text = kept_alike(self.spectrum()[["nm2", "nm0", "nm1"]], "BAHSIC")
+        assert text.startswith("nm0, nm1 are near copies of better columns")
+        assert "KernelRidgeElimination" in text
+        assert "column_groups" in text
+        assert "KernelRidgeElimination" not in kept_alike(
+            self.spectrum()[["nm0", "nm1"]], "KernelRidgeElimination"
+        )
+
+    @pytest.mark.parametrize("kept", [["nm0"], ["nm0", "nm3"], ["nm0", "nm1", "nm3", "nm4", "nm5"]])
+    def test_few_of_many_are_not_mentioned(self, kept):
+        assert kept_alike(self.spectrum()[kept], "BAHSIC") == ""
+
+    def test_of_a_comparison(self):
+        X = self.spectrum()
+        y = X[["nm0", "nm1", "nm2"]].sum(axis=1).to_numpy()
+        y = y + 0.5 * np.random.default_rng(1).normal(size=120)
+        options = {**FAST_NUMBERS, "dimensions": [3], "margin": 0.5}
+        found = compare(X, y, ["HSIC filter"], **options)
+        assert [one.code for one in found.verdict.cautions] == ["DM006"]
+        again = compare(X, y, ["HSIC filter"], ignore="DM006", **options)
+        assert again.verdict.cautions == ()
 
 
 @pytest.mark.pages

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from inspect import cleandoc
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from depmax.cli import options as o
 from depmax.cli.commands.compare import compare
@@ -15,6 +12,7 @@ from depmax.cli.commands.models import fit, transform
 from depmax.cli.commands.profile import profile
 from depmax.cli.commands.screen import screen
 from depmax.cli.commands.select import select
+from depmax.cli.help import DocumentedCommand, DocumentedGroup
 from depmax.cli.output import Output
 
 _HELP = """Which few features predict this, how sure can we be, and which method should I use?
@@ -48,32 +46,8 @@ _EPILOG = (
 )
 
 
-class _FlagsWithoutType:
-    """Help in which a flag stands alone, without the type of its value beside it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, flags without a placeholder for a value."""
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # typer's classes have no types
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = ""
-        return params
-
-
-class _Command(_FlagsWithoutType, TyperCommand):
-    """A command whose help has paragraphs, not the lines of the source."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.help = re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(self.help or ""))
-
-
-class _Commands(_FlagsWithoutType, TyperGroup):
-    pass
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=DocumentedGroup,
     help=_HELP,
     epilog=_EPILOG,
     no_args_is_help=True,
@@ -215,4 +189,4 @@ def cautions(out: Output) -> None:
 
 
 for command in (profile, compare, screen, select, fit, transform, methods, datasets, cautions):
-    app.command(cls=_Command)(command)
+    app.command(cls=DocumentedCommand)(command)

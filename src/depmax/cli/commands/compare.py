@@ -52,13 +52,14 @@ class Judging:
     dimensions: str | None = o.option(
         "Numbers of features to try, such as 1,2,5,10.", metavar="N,N,…"
     )
-    folds: int | None = o.option("Number of outer folds; five by default.", min=2, metavar="N")
-    scoring: str | None = o.option("A scikit-learn scorer, such as roc_auc or r2.", metavar="NAME")
+    folds: int | None = o.rare("Number of outer folds; five by default.", min=2, metavar="N")
+    scoring: str | None = o.rare("A scikit-learn scorer, such as roc_auc or r2.", metavar="NAME")
     judge: JudgeOption = o.option(
-        "The predictor that the answer holds for; auto is a kernel machine.",
+        "The predictor that the answer holds for: kernel (auto), boosting or linear.",
+        metavar="NAME",
         default=JudgeOption.auto,
     )
-    margin: float = o.option(
+    margin: float = o.rare(
         "Share of the gain over guessing that fewer columns may cost.",
         default=0.02,
         min=0.0,
@@ -71,14 +72,13 @@ class Judging:
         metavar="SECONDS",
     )
     planted: bool = o.option(
-        "Also plant targets made of known columns of this table, and tell how many of these "
-        "columns the selectors find. Takes about as long again.",
+        "Also plant targets made of known columns of this table, and tell how many of them the "
+        "selectors find. Takes about as long again.",
         "--planted/--no-planted",
         default=False,
     )
     rows: str = o.option(
-        "Largest number of rows to use; from a longer table this many are drawn at random. Pass "
-        "all to use every row.",
+        "Rows to use at most, drawn at random from a longer table; all uses every row.",
         default="5000",
         metavar="N",
     )
@@ -97,7 +97,7 @@ def compare(
     reading: o.Reading,
     seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
-    scheduler: str | None = o.option(
+    scheduler: str | None = o.rare(
         "Spread the work over the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, "
         "instead of using this machine's processors.",
         metavar="ADDRESS",
@@ -171,10 +171,11 @@ def compare(
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
     _show(out, found, verdict)
-    said = {"--target": list(table.target_names), "--impute": found.setting.fill}
+    said = {"-t": target, "--impute": found.setting.fill}  # as a person types it
     shown = replace(columns, impute=o.Impute.median)  # said where something is missing
     about = replace(judging, time=None)  # it is known what was done in that time
-    again = [*o.spelled(said), *o.typed(shown, reading), "--seed", str(seed), *o.typed(about)]
+    seeded = {"--seed": seed or None}
+    again = [*o.spelled(said), *o.typed(shown, reading), *o.spelled(seeded), *o.typed(about)]
     shown = replace(shown, ignore=None)  # a fit says none
     if columns.groups is not None:  # a fit splits no rows: there the column is only no feature
         shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
@@ -254,11 +255,11 @@ def _command_to_use(
     estimator = method.make(size or 0)
     screened = found.setting.n_screened if method.selects else None
     options = {
-        "--method": known.name,
+        "-m": known.name,
         "-n": size,
         "--screen": screened,
         "--set": settings_of(known, estimator, n_rows),
-        "--seed": seed if "random_state" in estimator.get_params() else None,
+        "--seed": seed or None if "random_state" in estimator.get_params() else None,
     }
     return shlex.join(["depmax", "fit", data, *reading, *o.spelled(options)])
 

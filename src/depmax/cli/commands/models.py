@@ -52,7 +52,7 @@ def fit(
 
       depmax fit patients.csv --target outcome -n 5 -o model.skops
 
-      depmax fit spectra.parquet -t sugar --method NystroemMap -n 50 --set kernel=laplace
+      depmax fit spectra.parquet -t sugar -m HSCA -n 3 --set kernel=laplace
 
       depmax transform model.skops new.csv -o features.csv
     """
@@ -146,11 +146,11 @@ def transform(
         "repeated.",
         metavar="COLUMN",
     ),
-    trust: list[str] | None = o.option(
+    trust: list[str] | None = o.rare(
         "Trust this type in the model although depmax does not know it; may be repeated.",
         metavar="TYPE",
     ),
-    any_version: bool = o.option(
+    any_version: bool = o.rare(
         "Load a model saved by another version of depmax.", "--any-version", default=False
     ),
     reading: o.Reading,

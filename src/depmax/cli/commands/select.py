@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from depmax._text import counted
@@ -58,6 +59,7 @@ def select(
     from depmax.cli.streaming import batch_rows, conform
     from depmax.cli.table import ask, is_large, mention_doubts, mention_searched_rows
     from depmax.cli.writing import open_writer, require_format
+    from depmax.evaluation.comparison.cautions import KEPT_ALIKE, kept_alike
     from depmax.selection.selector import n_dependent
 
     known = find_method(method, "selector")
@@ -93,6 +95,10 @@ def select(
         sentence += f"; {kept[0]} is kept as the best of them." if kept else "."
         out.result("significant", 0)
     out.result("selected", kept, sentence)
+    alike = kept_alike(table.X.select(kept), known.name) if kept else ""
+    if alike and KEPT_ALIKE.code not in ignored:
+        out.note([str(replace(KEPT_ALIKE, text=alike))])
+    out.result("kept_alike", alike or None)
     _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
         with open_writer(place, source.marks()) as writer:

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from depmax._text import counted, listed, share
-from depmax.data.table import read_table
+from depmax.data.table import numbered_columns, read_table
 from depmax.data.target import TargetKind
 from depmax.dependence import screen
 from depmax.dependence.exchange import (
@@ -29,6 +29,8 @@ from depmax.dependence.exchange import (
     neighbours_alike,
     neighbours_mentioned,
 )
+from depmax.evaluation.comparison.catalogue import plain_name
+from depmax.selection._substitutes import shared
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
@@ -52,6 +54,10 @@ FEWEST_GROUPS = 10
 GIVES_AWAY = 0.9
 PERFECT = 0.97
 OF_ONE = ("balanced_accuracy", "accuracy", "roc_auc", "r2")  # scores of which 1 is the best
+#: Share of the variation of a kept column that another shares, from which on it is a near copy, and
+#: the selector that keeps few of these.
+ALIKE = 0.8
+SEARCHES_DISTINCT = "KernelRidgeElimination"
 #: Share of the variance that the most extreme 1% of the rows hold, from which on they decide.
 FEW_DECIDE = 0.5
 
@@ -123,10 +129,25 @@ FEW_ROWS_DECIDE = Caution(
     "1% of the rows hold half of the variance of a numeric target, as with prices or counts, and "
     "so decide the score. Take the logarithm of the target.",
 )
+KEPT_ALIKE = Caution(
+    "DM006",
+    "kept columns alike",
+    "At least half of the kept columns but the best share 80% of their variation with a better "
+    "one that is kept, as neighbouring wavelengths do: all may say the same, or their small "
+    "differences matter. KernelRidgeElimination keeps columns that add something to the others; "
+    "with one label in column_groups neighbours count as one.",
+)
 #: All of them by code.
 CAUTIONS = {
     caution.code: caution
-    for caution in (COPIED_ROWS, NEIGHBOURS_ALIKE, GROUPS_ALIKE, GIVEN_AWAY, FEW_ROWS_DECIDE)
+    for caution in (
+        COPIED_ROWS,
+        NEIGHBOURS_ALIKE,
+        GROUPS_ALIKE,
+        GIVEN_AWAY,
+        FEW_ROWS_DECIDE,
+        KEPT_ALIKE,
+    )
 }
 
 
@@ -157,6 +178,9 @@ def cautions_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[Cauti
     if kind == "numbers":
         few = _few_decide(comparison.y, comparison.target_name)
         found.append(replace(FEW_ROWS_DECIDE, text=few))
+    if columns:
+        chosen = _safe_indexing(comparison.filled, comparison.kept, axis=1)
+        found.append(replace(KEPT_ALIKE, text=kept_alike(chosen, comparison.recommended)))
     ignored = comparison.ignore
     return tuple(one for one in found if one.text and one.code not in ignored)
 
@@ -289,6 +313,34 @@ def gives_away(names: Sequence[str], target: str) -> str:
         f"Check {listed(names, 6)}: {'by itself it tells' if len(names) == 1 else 'each tells'} "
         f"nearly everything about {target}. A column that is made from the target, or known only "
         "after it, will not help with new rows: drop it and try again."
+    )
+
+
+def kept_alike(X: Any, method: str) -> str:
+    """Whether columns that a method keeps, best first, are near copies of better ones.
+
+    Half of them must be: single pairs are common, and where dropping one loses something, fine.
+    """
+    read = read_table(X, missing="neutral")
+    n_kept = read.values.shape[1]
+    if n_kept < 2 or sparse.issparse(read.values):
+        return ""
+    coded = np.isin(np.arange(n_kept), list(read.categories))
+    shares = np.tril(shared(read.values, read.values, coded, coded), -1).max(axis=1)
+    copies = np.flatnonzero(shares >= ALIKE)
+    if 2 * len(copies) < n_kept - 1 or not len(copies):
+        return ""
+    names = read.names or numbered_columns(n_kept)
+    one = len(copies) == 1
+    remedy = "Their small differences may matter, or fewer columns do as well. "
+    if plain_name(method) != plain_name(SEARCHES_DISTINCT):
+        remedy = f"To keep columns that add something to each other, use {SEARCHES_DISTINCT}. "
+    return (
+        f"{listed([names[place] for place in copies], 6)} {'is a' if one else 'are'} near "
+        f"{'copy of a better column that is' if one else 'copies of better columns that are'} kept "
+        f"too, with at least {ALIKE:.0%} of {'its' if one else 'their'} variation in common. "
+        f"{remedy}Where neighbours belong together, as in spectra, give them one label in "
+        "column_groups."
     )
 
 
