@@ -15,8 +15,8 @@ from depmax.evaluation import profile
 
 parse(argparse.ArgumentParser(description=__doc__))
 COLUMNS = 60
-#: Seeds that no constant of ``profile`` was chosen on.
-SEEDS = range(1000, 1000 + sized(40, 1))
+#: Rules and constants of ``profile`` were set after looking at seeds from 1000; not at these.
+SEEDS = range(3000, 3000 + sized(40, 1))
 ROWS = sized((20, 60, 300, 1500), (30,))
 
 

@@ -222,7 +222,7 @@ def _write(path: Path, text: str) -> None:
 GALLERY = (
     "screening", "mixed_table", "what_a_column_does", "planted_targets",
     "more_columns_than_rows", "spectra", "text", "promoters", "multi_label",
-    "semi_supervised", "eeg_bands", "own_kernel", "own_criterion",
+    "semi_supervised", "eeg_bands", "causal_discovery", "own_kernel", "own_criterion",
 )  # fmt: skip  # shorter to read in this form
 
 

@@ -9,7 +9,7 @@ def test_profile_prints_writes_a_page_and_needs_no_target(run, patients, tmp_pat
     assert result.stdout.splitlines()[0].startswith("column\tkind\t")
     assert "9 columns" in result.stderr
     page = (tmp_path / "profile.html").read_text()
-    assert "Strongest pairs" in page
+    assert "Every column by itself" in page
     assert "ward" in page
 
 

@@ -86,7 +86,7 @@ class Tsv(Csv):
         super().__init__(path, replace(marks, separator="\t"))
 
 
-class Columnar(Writer):
+class ColumnarWriter(Writer):
     """A batch of rows in a row group of Parquet, or in a record batch of Arrow."""
 
     _writer: Any = None
@@ -110,7 +110,7 @@ class Columnar(Writer):
             self._writer.close()
 
 
-class Parquet(Columnar):
+class Parquet(ColumnarWriter):
     """One row group per batch."""
 
     def _opened(self, schema: Any) -> Any:
@@ -119,7 +119,7 @@ class Parquet(Columnar):
         return parquet.ParquetWriter(self.path, schema)
 
 
-class Arrow(Columnar):
+class Arrow(ColumnarWriter):
     """One record batch per batch."""
 
     def _opened(self, schema: Any) -> Any:

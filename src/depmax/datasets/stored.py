@@ -93,7 +93,7 @@ SUFFIX = ".csv.gz"
 
 
 @dataclass(frozen=True)
-class Table:
+class StoredTable:
     """The contents of a file, before anything is known about its origin."""
 
     X: np.ndarray
@@ -102,7 +102,7 @@ class Table:
     target_name: str | tuple[str, ...]
 
 
-def read_table(path: Traversable) -> Table:
+def read_table(path: Traversable) -> StoredTable:
     """Read NAME.csv.gz, whose target is the last column or the trailing ``label_*`` columns."""
     with _open(path) as stream:
         rows = csv.reader(stream)
@@ -123,7 +123,7 @@ def read_table(path: Traversable) -> Table:
     columns = list(zip(*cells, strict=True))
     features, targets = columns[:-n_targets], columns[-n_targets:]
     y = np.column_stack([_typed(column) for column in targets])
-    return Table(
+    return StoredTable(
         X=_features([_float_or_text(column) for column in features]),
         y=y[:, 0] if n_targets == 1 else y,
         feature_names=tuple(header[:-n_targets]),

@@ -9,7 +9,6 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -174,6 +173,8 @@ class Expand(TransformerMixin, BaseEstimator):
             values: Mapping[str, np.ndarray] = self._parts(name, column)
             parts = self.dates_[name]
         else:
+            from sklearn.feature_extraction.text import CountVectorizer
+
             parts = self.words_[name]
             counter = CountVectorizer(vocabulary=parts, binary=True, dtype=np.int8)
             held = counter.transform(_texts(column)).toarray() if parts else np.empty((0, 0))
@@ -241,6 +242,8 @@ def _texts(column: Any) -> list[str]:
 
 def _telling_words(texts: list[str], most: int) -> list[str]:
     """Words whose tf-idf varies most between texts, in alphabetical order."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
     counter = CountVectorizer(min_df=min(FEWEST_ROWS, len(texts)), dtype=np.float64)
     try:
         counts = counter.fit_transform(texts)

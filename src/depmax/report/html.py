@@ -18,7 +18,7 @@ from depmax._files import replacing
 from depmax._text import visible
 
 
-class Display(Protocol):
+class Drawable(Protocol):
     """A picture that draws itself on matplotlib axes."""
 
     def plot(self, ax: Any = None) -> Any:
@@ -56,7 +56,7 @@ class Table:
 class Picture:
     """A picture with its caption and the same in words for those who cannot see it."""
 
-    display: Display
+    display: Drawable
     caption: str
     alternative: str
     width: float = 5.0  # inches

@@ -9,8 +9,8 @@ from depmax.cli import options as o
 from depmax.cli.errors import OutputError
 from depmax.cli.output import Output
 
-#: Seconds from which on the time is said beforehand; groups that a terminal shows.
-LONG, GROUPS = 10.0, 5
+#: Groups that a terminal shows.
+GROUPS = 5
 
 
 @o.command
@@ -40,13 +40,11 @@ def profile(
 
       depmax profile bundled:tecator --json
     """
-    from depmax._text import counted, listed
+    from depmax._text import listed
     from depmax.cli.reading import open_source
     from depmax.cli.table import read_rows, require_columns
     from depmax.cli.writing import require_place
     from depmax.evaluation import profile as profile_of
-    from depmax.evaluation.comparison.problem import clock
-    from depmax.evaluation.profiling.profile import seconds_of
     from depmax.report import require_report
 
     require_report()
@@ -58,9 +56,6 @@ def profile(
         frame = read_rows(source, [name for name in source.schema() if name not in (drop or ())],
                           notes)  # fmt: skip
     out.note(notes)
-    seconds = seconds_of(*frame.shape)
-    if seconds > LONG:
-        out.say(f"Comparing {counted(frame.width, 'column')} takes about {clock(seconds)}.")
     with out.counting() as count:
         found = profile_of(frame, progress=lambda s: count(s.step, s.done, s.total))
     facts = found.to_dict()
@@ -71,10 +66,9 @@ def profile(
         out.result("findings", found.findings, line, style="" if number else "bold")
     for caution in found.cautions:
         out.result("cautions", facts["cautions"], f"Caution {caution}", style="yellow")
-    if out.on_terminal:
-        out.line()
     rows: list[dict[str, Any]] = found.to_frame("polars").to_dicts()
     if out.on_terminal:
+        out.line()
         shown = ("column", "kind", "missing", "distinct", "note", "values")
         rows = [{key: row[key] for key in shown} for row in rows]
     out.table("columns", rows, shown=top)
@@ -83,9 +77,8 @@ def profile(
         for group in found.groups[:GROUPS]:
             line = f"{group.first} predicts at least 80% of {listed(group.others, 6)}."
             out.result("groups", facts["groups"], line)
-        pairs = [vars(pair) for pair in found.pairs]
         out.line()
-        out.table("pairs", pairs, title="Strongest pairs", shown=8)
+        out.table("pairs", facts["pairs"], title="Strongest pairs", shown=8)
     try:
         found.to_html(place, command=shlex.join(["depmax", "profile", data]))
     except OSError as error:

@@ -30,8 +30,6 @@ Kind = Literal[
 ]
 #: Whole numbers beyond this are not exact as floats.
 EXACT = 2**53
-#: Share of the rows from which on a single value of a number is mentioned.
-COMMON = 0.3
 #: Levels of a category that are mentioned, and letters of one.
 SHOWN, LETTERS = 3, 24
 #: Text of fewer words on average is an identifier if so many of its cells differ.
@@ -77,6 +75,12 @@ class ColumnRead:
         """Whether it can say something about other columns."""
         return self.about.kind in ("number", "boolean", "category", "date")
 
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """Numbers or levels in some rows that have a value."""
+        if self.levels is None:
+            return self.cells[rows]
+        return np.array([str(self.levels[int(code)]) for code in self.cells[rows]], dtype=object)
+
 
 def columns_of(X: Any) -> Iterator[ColumnRead]:
     """All columns of a frame or an array, one at a time."""
@@ -113,23 +117,11 @@ def _of_numbers(name: str, cells: np.ndarray, kind: Kind, whole: bool) -> Column
     cells = np.where(np.isnan(cells), np.nan, cells + 0.0)  # one NaN, one zero
     known = cells[~np.isnan(cells)]
     distinct, counts = np.unique(known, return_counts=True)
-    infinite = int(np.isinf(distinct) @ counts)
-    if whole and kind == "number" and 2 <= len(distinct) == len(cells):
-        low, high = int(distinct[0]), int(distinct[-1])
-        kind = "identifier" if counts_rows(name, low, high, len(cells)) else kind
-    text = ""
-    if len(known):
-        ends = f"{distinct[0]:.6g} to {distinct[-1]:.6g}"
-        text = f"{ends}, median {np.quantile(known, 0.5, method='lower'):.6g}"
-        top = int(np.argmax(counts))
-        if len(distinct) > 2 and counts[top] >= COMMON * len(cells):
-            text += f", {distinct[top]:.6g} in {share(int(counts[top]), len(cells))}"
-        if len(distinct) <= 2:
-            text = ", ".join(
-                f"{value:.6g} {share(int(count), len(known))}"
-                for value, count in zip(distinct, counts, strict=True)
-            )
-    return _read(name, kind, cells, counts, None, text, infinite)
+    text = _frequent([f"{value:.6g}" for value in distinct[:2]], counts[:2], len(known))
+    if len(distinct) > 2:
+        middle = np.quantile(known, 0.5, method="lower")
+        text = f"{distinct[0]:.6g} to {distinct[-1]:.6g}, median {middle:.6g}"
+    return _read(name, kind, cells, counts, None, text, distinct if whole else ())
 
 
 def _of_objects(name: str, items: Sequence[Any], dtype: Any) -> ColumnRead:
@@ -146,25 +138,25 @@ def _of_objects(name: str, items: Sequence[Any], dtype: Any) -> ColumnRead:
     counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(levels))
     if ordered:
         text = f"{levels[0]} to {levels[-1]}" if levels else ""
-        kind: Kind = "date" if dates else "number"
-        if dtype.is_integer() and 2 <= len(levels) == len(items):
-            low, high = int(levels[0]), int(levels[-1])
-            kind = "identifier" if counts_rows(name, low, high, len(items)) else kind
-        return _read(name, kind, cells, counts, None, text)
-    kind = "category" if plain else "other"
+        whole = levels if dtype.is_integer() else ()
+        return _read(name, "date" if dates else "number", cells, counts, None, text, whole)
+    kind: Kind = "category" if plain else "other"
     n_known = int(counts.sum())
     if dtype == nw.String and role_of_text(len(levels), n_known, len(items)) != "category":
         words = sum(len(str(level).split()) for level in levels) / len(levels)
         few = len(levels) > 1 and words < WORDS and len(levels) >= MOSTLY * n_known
         kind = "identifier" if few else "free text" if len(levels) > 1 else kind
-    frequent = np.argsort(-counts, kind="stable")[:SHOWN]
+    text = _frequent(levels, counts, len(items)) if kind == "category" else ""
+    return _read(name, kind, cells, counts, levels, text)
+
+
+def _frequent(levels: Sequence[Any], counts: np.ndarray, n_rows: int) -> str:
     text = ", ".join(
-        f"{printable(str(levels[place]))[:LETTERS]} {share(int(counts[place]), len(items))}"
-        for place in (frequent if kind == "category" else ())
+        f"{printable(str(levels[place]))[:LETTERS]} {share(int(counts[place]), n_rows)}"
+        for place in np.argsort(-counts, kind="stable")[:SHOWN]
     )
     more = len(levels) - SHOWN
-    text += f", {more:,} more" if text and more > 0 else ""
-    return _read(name, kind, cells, counts, levels, text)
+    return text + (f", {more:,} more" if more > 0 else "")
 
 
 def _all_of(levels: Sequence[Any], kind: Any) -> bool:
@@ -186,13 +178,16 @@ def _read(
     counts: np.ndarray,
     levels: tuple[Any, ...] | None,
     text: str,
-    infinite: int = 0,
+    whole: Sequence[Any] | np.ndarray = (),  # the different values of whole numbers, in order
 ) -> ColumnRead:
     n_rows, missing = len(cells), int(len(cells) - counts.sum())
     if not len(counts):
         kind = "empty"
     elif len(counts) == 1 and not missing and n_rows > 1:
         kind = "constant"
+    elif kind == "number" and 2 <= len(whole) == n_rows:
+        rows = counts_rows(name, int(whole[0]), int(whole[-1]), n_rows)
+        kind = "identifier" if rows else kind
     shares = np.array([*counts, missing]) / max(1, n_rows)
-    about = ColumnProfile(name, kind, missing, infinite, len(counts), text)
+    about = ColumnProfile(name, kind, missing, int(np.isinf(cells).sum()), len(counts), text)
     return ColumnRead(about, cells, levels, float(shares @ shares))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,42 +21,11 @@ from depmax.evaluation.comparison.cautions import COPIED_ROWS, Caution
 from depmax.evaluation.comparison.problem import Listener, Progress, read_listener
 from depmax.evaluation.profiling.columns import ColumnProfile, ColumnRead, columns_of
 from depmax.evaluation.profiling.copies import CopiesFound
-from depmax.evaluation.profiling.ties import (
-    DEGREE,
-    FEWEST_ROWS,
-    MOST_COLUMNS,
-    MOST_PRODUCTS,
-    MOST_ROWS,
-    PER_SECOND,
-    SAME,
-    ColumnGroup,
-    ColumnPair,
-    Curves,
-    Ties,
-)
+from depmax.evaluation.profiling.ties import MOST_COLUMNS, SAME, ColumnGroup, ColumnPair, Ties
+from depmax.evaluation.profiling.ties import rows_compared as n_compared
 
 #: Pairs that are kept, those that are drawn, and columns that a sentence lists.
 PAIRS, DRAWN, LISTED = 50, 6, 5
-#: Kinds of columns, and several of them.
-KINDS = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "category": "categories",
-    "date": "dates",
-    "identifier": "identifiers",
-    "free text": "free text",
-    "constant": "constant",
-    "empty": "empty",
-    "other": "other",
-}
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Cells of a column in the rows that were compared, to draw them."""
-
-    cells: np.ndarray
-    levels: tuple[Any, ...] | None
 
 
 @dataclass(frozen=True)
@@ -74,7 +46,7 @@ class Profile:
     groups : tuple of ColumnGroup
         ``first`` predicts at least 80% of the variation of each of the ``others``.
     pairs : tuple of ColumnPair
-        The 50 strongest pairs, a group standing for its first column.
+        The 50 strongest pairs, two groups standing for their first columns.
     n_pairs, n_dependent : int
         Pairs of columns that were compared, and those that depend on each other significantly.
     rows_compared, columns_compared : int
@@ -95,78 +67,52 @@ class Profile:
     rows_compared: int
     columns_compared: int
     cautions: tuple[Caution, ...] = ()
-    _drawn: dict[str, Drawn] = field(default_factory=dict, repr=False)
+    _drawn: dict[str, ColumnRead] = field(default_factory=dict, repr=False)
     _library: str | None = field(default=None, repr=False)
 
     @property
     def findings(self) -> list[str]:
         """What a person should know, in sentences."""
-        sizes = f"{counted(self.n_rows, 'row')}, {counted(len(self.columns), 'column')}"
-        kinds = [column.kind for column in self.columns]
-        named = ", ".join(
-            f"{kinds.count(kind):,} {kind if kinds.count(kind) == 1 else many}"
-            for kind, many in KINDS.items()
-            if kind in kinds
-        )
-        return [f"{sizes}: {named}.", *self._about_cells(), *self._about_columns()]
+        return [sentence for sentence in self._sentences() if sentence]
 
-    def _about_cells(self) -> list[str]:
-        """Gaps, infinite cells, and copies of rows."""
-        said = []
-        gaps = [column for column in self.columns if column.missing]
+    def _sentences(self) -> Iterator[str]:
+        """About cells and rows, then about columns; some are empty."""
+        n_rows, columns = self.n_rows, self.columns
+        kinds = Counter(column.kind for column in columns)
+        named = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+        yield f"{counted(n_rows, 'row')}, {counted(len(columns), 'column')}: {named}."
+        gaps = sorted((c for c in columns if c.missing), key=lambda column: -column.missing)
         if gaps:
-            total, cells = sum(c.missing for c in gaps), self.n_rows * len(self.columns)
-            most = sorted(gaps, key=lambda column: -column.missing)
-            names = listed([f"{c.name} {share(c.missing, self.n_rows)}" for c in most], LISTED)
-            said.append(
-                f"{share(total, cells)} of the cells have no value, in "
-                f"{counted(len(gaps), 'column')}: {names}."
-            )
+            cells = share(sum(column.missing for column in gaps), n_rows * len(columns))
+            most = [f"{column.name} {share(column.missing, n_rows)}" for column in gaps]
+            where = f"in {counted(len(gaps), 'column')}:"
+            yield _about(f"{cells} of the cells have no value, {where}", most)
         for together in self.gaps_together[:2]:
-            said.append(f"Always missing together: {listed(together, LISTED)}.")
-        infinite = [column.name for column in self.columns if column.infinite]
-        if infinite:
-            said.append(f"Infinite numbers in {listed(infinite, LISTED)}.")
+            yield f"Always missing together: {listed(together, LISTED)}."
+        yield _about("Infinite numbers in", [column.name for column in columns if column.infinite])
         again = len(self.copied_rows)
         if again:
-            verb = "repeats an earlier row" if again == 1 else "repeat earlier rows"
-            aside = any(column.kind == "identifier" for column in self.columns)
-            said.append(
-                f"{counted(again, 'row')} ({share(again, self.n_rows)}) {verb} in every column"
-                f"{' but identifiers' if aside else ''}"
-                + (
-                    f" ({COPIED_ROWS.code})."
-                    if self.cautions
-                    else "; with few values that is chance."
-                )
+            aside = " but identifiers" * ("identifier" in kinds)
+            why = f" ({COPIED_ROWS.code})" if self.cautions else "; with few values that is chance"
+            yield (
+                f"{counted(again, 'row')} ({share(again, n_rows)}) like an earlier one in every "
+                f"column{aside}{why}."
             )
-        return said
-
-    def _about_columns(self) -> list[str]:
-        """Copies, groups and pairs."""
-        said = []
         for kind in ("constant", "empty"):
-            names = [column.name for column in self.columns if column.kind == kind]
-            said += [f"{kind.capitalize()}: {listed(names, LISTED)}."] if names else []
+            names = [column.name for column in columns if column.kind == kind]
+            yield _about(f"{kind.capitalize()}:", names)
         copies = [f"{name} (of {first})" for name, first in self.copied_columns.items()]
-        if copies:
-            count = counted(len(copies), "column")
-            said.append(f"{count} {'copies' if len(copies) == 1 else 'copy'} another: "
-                        f"{listed(copies, LISTED)}.")  # fmt: skip
+        yield _about(f"{counted(len(copies), 'column')} equal to another:", copies)
         if self.groups:
-            predicted = sum(len(group.others) for group in self.groups)
-            first = self.groups[0]
-            said.append(
+            predicted, first = sum(len(group.others) for group in self.groups), self.groups[0]
+            yield (
                 f"{counted(predicted, 'column')} can be predicted from "
                 f"{counted(len(self.groups), 'other')}: {first.first} predicts at least "
                 f"{SAME:.0%} of {listed(first.others, LISTED)}."
             )
         if self.n_pairs:
-            said.append(
-                f"{self.n_dependent:,} of {counted(self.n_pairs, 'pair')} of columns "
-                f"depend{'s' * (self.n_dependent == 1)} on each other beyond chance."
-            )
-        return said
+            pairs = f"{self.n_dependent:,} of {counted(self.n_pairs, 'pair')} of columns"
+            yield f"{pairs} depend{'s' * (self.n_dependent == 1)} on each other beyond chance."
 
     @property
     def notes(self) -> dict[str, str]:
@@ -177,16 +123,17 @@ class Profile:
                 found[name] = f"predicted by {group.first} ({part:.2f})"
         return found
 
+    def cells(self) -> dict[str, list[Any]]:
+        """The columns of :meth:`to_frame`."""
+        keys = ("name", "kind", "missing", "infinite", "distinct", "values")
+        found = {key: [getattr(column, key) for column in self.columns] for key in keys}
+        notes = self.notes
+        return {"column": found.pop("name"), **found,
+                "note": [notes.get(column.name, "") for column in self.columns]}  # fmt: skip
+
     def to_frame(self, library: str | None = None) -> Any:
         """Data frame of all columns, in the library of X (or the one named)."""
-        rows, notes = self.columns, self.notes
-        keys = ("kind", "missing", "infinite", "distinct", "values")
-        columns = {
-            "column": [row.name for row in rows],
-            **{key: [getattr(row, key) for row in rows] for key in keys},
-            "note": [notes.get(row.name, "") for row in rows],
-        }
-        return make_frame(columns, library or self._library)
+        return make_frame(self.cells(), library or self._library)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -220,19 +167,18 @@ class Profile:
 
     def __str__(self) -> str:
         """The findings and the strongest pairs."""
-        pairs = [
-            f"  {pair.predictor} predicts {pair.share:.0%} of {pair.column}"
-            for pair in self.pairs[:LISTED]
-        ]
-        return "\n".join([*self.findings, *(["Strongest pairs:", *pairs] if pairs else [])])
+        best = [f"{p.predictor} predicts {p.share:.0%} of {p.column}" for p in self.pairs[:LISTED]]
+        return "\n  ".join(["\n".join(self.findings), *best])
 
     def _repr_html_(self) -> str:
         """The findings and all columns, for notebooks."""
-        rows = [
-            (c.name, c.kind, f"{c.missing:,}", f"{c.distinct:,}", c.values) for c in self.columns
-        ]
-        head = ("column", "kind", "missing", "distinct", "values")
-        return html_table(head, rows[:100], " ".join(self.findings))
+        cells = self.cells()
+        rows = [list(map(str, row)) for row in zip(*cells.values(), strict=True)]
+        return html_table(list(cells), rows[:100], " ".join(self.findings))
+
+
+def _about(what: str, names: list[str]) -> str:
+    return f"{what} {listed(names, LISTED)}." if names else ""
 
 
 def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
@@ -265,9 +211,10 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     the sign of x. It says nothing of relations that leave the mean as it is, such as points on a
     circle: :func:`depmax.hsic_test` finds these. Cells without a value count as not predicted.
 
-    *Significance.* A share counts only if its p-value (Pillai's trace, an F-test where one of the
-    two is numbers), times all pairs in both directions, is at most 0.05, and if full agreement of
-    values as rare would be.
+    *Significance.* A share counts only if its p-value, times all pairs in both directions, is at
+    most 0.05: of Pillai's trace (an F-test where one of the two is numbers) where ten rows for each
+    term are expected to differ from the most frequent value in both columns, of the linear term
+    alone where ten are, and of the number of such rows, by a bound, where values are rarer.
 
     *Groups.* The column that predicts at least 80% of most others takes them, then the next: a
     group can be dropped but for its first column. 0.8 is a correlation of ranks of 0.9.
@@ -290,10 +237,14 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     size ('code',)
     x ('squared',)
     """
-    n_rows, n_columns = _shape(X)
-    sample = some_rows(n_rows, rows_compared(n_rows, n_columns))
-    copies, listener = CopiesFound(n_rows), read_listener(progress)
-    began, step = perf_counter(), max(1, n_columns // 50)
+    frame = nw.from_native(X, eager_only=True) if is_frame(X) else X
+    n_rows, n_columns = (*np.shape(frame), 1)[:2]
+    sample = some_rows(n_rows, n_compared(n_rows, n_columns))
+    copies, listener, began = CopiesFound(n_rows), read_listener(progress), perf_counter()
+
+    def tell(step: str, done: int, total: int) -> None:
+        listener(Progress(done, total, perf_counter() - began, "", step))
+
     read: list[ColumnRead] = []
     about: list[ColumnProfile] = []
     for done, column in enumerate(columns_of(X), 1):
@@ -301,8 +252,8 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
         about.append(column.about)
         if column.is_compared and column.about.name not in copies.columns:
             read.append(replace(column, cells=column.cells[sample]))
-        if done % step == 0:
-            listener(Progress(done, n_columns, perf_counter() - began, "", "reading columns"))
+        if done % max(1, n_columns // 50) == 0:
+            tell("reading columns", done, n_columns)
     again, beyond = copies.rows()
     if beyond:
         first = ~np.isin(sample, again[:, 0])
@@ -311,16 +262,7 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     if len(read) > MOST_COLUMNS:
         places = np.linspace(0, len(read) - 1, MOST_COLUMNS).astype(int)
         read = [read[place] for place in places]
-    kept = [(column, Curves.of(column.cells, column.levels is not None)) for column in read]
-    compared = [(column, curves) for column, curves in kept if curves is not None]
-    began = perf_counter()
-    ties = Ties.of(
-        tuple(column.about.name for column, _ in compared),
-        tuple(curves for _, curves in compared),
-        lambda done, total: listener(
-            Progress(done, total, perf_counter() - began, "", "comparing columns")
-        ),
-    ) if len(compared) > 1 else Ties((), (), np.zeros((0, 0)))  # fmt: skip
+    ties = Ties.of(read, partial(tell, "comparing columns"))
     pairs = ties.pairs(PAIRS)
     shown = {name for pair in pairs[:DRAWN] for name in (pair.predictor, pair.column)}
     text = f"{counted(len(again), 'row')} of {n_rows:,} repeat others exactly. {COPIED_ROWS.about}"
@@ -335,37 +277,8 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
         n_pairs=ties.n_pairs,
         n_dependent=ties.n_dependent,
         rows_compared=len(sample),
-        columns_compared=len(compared),
+        columns_compared=len(ties.names),
         cautions=(replace(COPIED_ROWS, text=text),) if beyond else (),
-        _drawn={
-            c.about.name: Drawn(c.cells, c.levels)
-            for c in read
-            if c.about.name in shown and c.about.kind != "date"
-        },
+        _drawn={c.about.name: c for c in read if c.about.name in shown and c.about.kind != "date"},
         _library=library_of(X),
     )
-
-
-def _shape(X: Any) -> tuple[int, int]:
-    shape = nw.from_native(X, eager_only=True).shape if is_frame(X) else np.shape(X)
-    return int(shape[0]), int(shape[1]) if len(shape) > 1 else 1
-
-
-def rows_compared(n_rows: int, n_columns: int) -> int:
-    """Rows that so many columns are compared on.
-
-    >>> rows_compared(300_000, 50), rows_compared(60, 7000), rows_compared(5000, 12_000)
-    (2000, 60, 462)
-    """
-    d = max(1, min(n_columns, MOST_COLUMNS))
-    return min(n_rows, MOST_ROWS, max(FEWEST_ROWS, int(MOST_PRODUCTS / (DEGREE * d * d))))
-
-
-def seconds_of(n_rows: int, n_columns: int) -> float:
-    """How long a profile takes on one core.
-
-    >>> seconds_of(60, 7000) < 15 < seconds_of(5000, 12_000)
-    True
-    """
-    d, m = min(n_columns, MOST_COLUMNS), rows_compared(n_rows, n_columns)
-    return DEGREE * d * d * (m / PER_SECOND + 2e-9) + 1.2e-7 * n_rows * n_columns + 5e-4 * n_columns

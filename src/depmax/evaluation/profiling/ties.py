@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc
 from scipy.stats import rankdata
 
 from depmax._resources import cached_property, slices
+from depmax.evaluation.profiling.columns import ColumnRead
 from depmax.selection._substitutes import log_orders, unit_levels
 
 #: Rows that are compared at most and at least, where there are as many, and columns.
 MOST_ROWS, FEWEST_ROWS, MOST_COLUMNS = 2000, 200, 12_000
-#: Multiplications that all pairs may take, and those of one core in a second.
-MOST_PRODUCTS, PER_SECOND = 4e11, 3e10
+#: Multiplications that all pairs may take.
+MOST_PRODUCTS = 4e11
 #: A curve is a polynomial of the ranks of this degree, with so many rows for each.
 DEGREE, ROWS_PER_TERM = 6, 10
 #: Levels of a category that are kept apart (the rest are one), and rows that it takes.
 LEVELS, FEWEST_OF_CATEGORY = 100, 30
-#: Rows that are expected to have rare values of two columns, from which on a test may rely on it;
-#: where both are the same in so many rows, that is more.
-EXPECTED, EXPECTED_OF_RARE, MOSTLY = 5.0, 25.0, 0.75
+#: Rows that are expected in two parts of two categories, for a test.
+ROWS_PER_CELL = 25
 #: Significance over all pairs together, and share from which on a column says what another says:
 #: that of a correlation of ranks of 0.9.
 LEVEL, SAME = 0.05, 0.8
-#: Cells of a block of shares.
-BLOCK = 2**21
+#: Logarithm of how many times Chernoff's bound may be too large, and cells of a block of products.
+SLACK, BLOCK = 7.0, 2**22
 
 
 @dataclass(frozen=True)
@@ -70,20 +68,22 @@ class ColumnPair:
     pvalue_adjusted: float
 
 
+_Views = tuple[tuple[np.ndarray, np.ndarray], ...]
+
+
 @dataclass(frozen=True)
 class Curves:
-    """A column as orthonormal vectors over the rows, zero where it has no value."""
+    """A column as vectors over the rows, zero where it has no value.
 
-    #: Of numbers the ranks, then curves; of categories contrasts of parts of the levels, for tests,
-    #: then those of all levels. Shape (n_vectors, n_rows).
-    vectors: np.ndarray
-    weights: np.ndarray  # part of the column's own variation that each vector has
-    n_tested: int  # vectors that no few rows decide on
-    allowed: int  # terms of a polynomial that may predict it: where few rows differ, few
-    others: np.ndarray  # (n_rows,), whether it differs from the most frequent value
+    ``views`` are what it is compared by: its own variation, and the orthonormal vectors by which it
+    predicts. Tests take the first view, shares the last. Numbers have one: ranks, and polynomials
+    of these; categories two: large parts of the levels, and all levels.
+    """
+
+    views: _Views  # each (n_vectors, n_rows)
+    differs: np.ndarray  # (n_rows,), from the most frequent value, or part
     n_known: int
-    orders: float  # logarithm of the number of different orders of the values
-    is_category: bool
+    orders: float  # logarithm of the number of different orders of the values that are tested
 
     @classmethod
     def of(cls, cells: np.ndarray, is_category: bool) -> Curves | None:
@@ -93,73 +93,44 @@ class Curves:
         n, codes = len(known), codes.ravel()
         if len(levels) < 2 or n < (FEWEST_OF_CATEGORY if is_category else ROWS_PER_TERM):
             return None
-        others = np.zeros(len(cells), dtype=np.float32)
-        others[known] = codes != np.argmax(counts)
+
+        def placed(values: np.ndarray) -> np.ndarray:
+            whole = np.zeros((len(values), len(cells)), dtype=np.float32)
+            whole[:, known] = values
+            return whole
+
         if is_category:
-            allowed = max(1, min(DEGREE, int(others.sum()) // ROWS_PER_TERM))
             rank = np.argsort(np.argsort(-counts, kind="stable"))
-            axes, weights, _ = unit_levels(np.minimum(rank, LEVELS)[codes].astype(float))
-            parts = _parts(np.sort(counts)[::-1])[rank][codes]
-            tests, _, orders = unit_levels(parts.astype(float))
-            few, n_tested = np.concatenate([tests, axes]), len(tests)
-            weights = np.concatenate([np.zeros(n_tested), weights])
+            parts = _parts(np.sort(counts)[::-1], np.sqrt(ROWS_PER_CELL * n))
+            codes = rank[codes]
+            axes, weights, _ = unit_levels(np.minimum(codes, LEVELS).astype(float))
+            codes = (parts if parts.max() else np.minimum(np.arange(len(parts)), 1))[codes]
+            tests, _, orders = unit_levels(codes.astype(float))
+            tested, shown = placed(tests), placed(axes)
+            own = shown * np.sqrt(weights, dtype=np.float32)[:, np.newaxis]
+            views: _Views = ((tested, tested), (own, shown))
         else:
-            allowed, orders = max(1, _bins(counts) - 1), log_orders(n, counts)
-            n_tested = min(allowed, len(levels) - 1)
-            weights = np.eye(1, n_tested)[0]
-            few = (
-                _polynomials(n, n_tested)[:, codes]  # all differ: such columns have the same curves
+            degree = min(DEGREE, max(1, _parts(counts, ROWS_PER_TERM).max()), len(levels) - 1)
+            curves = placed(
+                _polynomials(n, degree)[:, codes]  # all differ: such columns have the same curves
                 if len(levels) == n
-                else _curves(rankdata(cells[known]), n_tested)
+                else _curves(rankdata(cells[known]), degree)
             )
-        vectors = np.zeros((len(few), len(cells)), dtype=np.float32)
-        vectors[:, known] = few
-        return cls(vectors, weights, n_tested, allowed, others, n, orders, is_category)
-
-    @property
-    def n_own(self) -> int:
-        """Vectors that hold its own variation."""
-        return len(self.weights) if self.is_category else 1
-
-    @property
-    def is_rare(self) -> bool:
-        """Whether most rows have the same value."""
-        return bool(self.others.mean() <= 1.0 - MOSTLY)
-
-    @property
-    def n_for_tests(self) -> int:
-        """Vectors that are for tests only."""
-        return self.n_tested if self.is_category else 0
-
-    @property
-    def n_shown(self) -> int:
-        """Vectors of its own variation that are tested."""
-        return self.n_tested if self.is_category else 1
+            views, orders = ((curves[:1], curves),), log_orders(n, counts)
+        differs = placed((codes != np.argmax(np.bincount(codes)))[np.newaxis])[0]
+        return cls(views, differs, n, orders)
 
 
-def _parts(counts: np.ndarray) -> np.ndarray:
-    """Part of the rows of each level, most frequent first: those of two columns meet often."""
-    n = int(counts.sum())
-    least = np.sqrt(EXPECTED_OF_RARE * n)
-    n_large = int((counts >= least).sum())
-    n_rest = int(counts[n_large:].sum() / least)
-    if n_large + n_rest < 2:
-        n_large, n_rest = min(n_large, 1), 2 - min(n_large, 1)
-    places = np.arange(len(counts))
-    rest = n_large + (places - n_large) % n_rest if n_rest else n_large - 1
-    return np.where(places < n_large, places, rest)
-
-
-def _bins(counts: np.ndarray) -> int:
-    """How many parts with enough rows the values fall into, in their order."""
-    found = room = 0
-    for count in counts.tolist():
+def _parts(counts: np.ndarray, least: float) -> np.ndarray:
+    """Part that each value falls into, in their order, of parts with at least so many rows."""
+    found, room = np.zeros(len(counts), dtype=np.int64), 0
+    part = 0
+    for place, count in enumerate(counts.tolist()):
+        found[place] = part
         room += count
-        if room >= ROWS_PER_TERM:
-            found, room = found + 1, 0
-        if found > DEGREE:
-            break
-    return found
+        if room >= least:
+            part, room = part + 1, 0
+    return np.minimum(found, max(0, part - 1))
 
 
 @lru_cache(maxsize=8)
@@ -180,8 +151,10 @@ class Ties:
 
     The share of a column's variation that another predicts is adjusted for chance, as in a
     regression: of numbers that of their ranks, by a polynomial of ranks; of a category that of the
-    indicators of its levels (Goodman and Kruskal's tau). It is kept where it is significant: by
-    Pillai's trace, and not below what full agreement of so rare values shows, times all pairs.
+    indicators of its levels (Goodman and Kruskal's tau). It is kept where it is significant, times
+    all pairs. P-values are Chernoff's bounds: of the Beta law of Pillai's trace where ten rows for
+    each term are expected to differ from the most frequent value in both columns, of that of the
+    linear term where ten are, and of the number of such rows where values are rarer.
     """
 
     names: tuple[str, ...]
@@ -191,42 +164,68 @@ class Ties:
     @classmethod
     def of(
         cls,
-        names: tuple[str, ...],
-        curves: tuple[Curves, ...],
+        columns: Sequence[ColumnRead],
         listener: Callable[[int, int], None],
     ) -> Ties:
-        """Compare all columns with each other, a block of them at a time."""
+        """Compare all columns that vary with each other, a block of them at a time."""
+        kept = [
+            (each.about.name, Curves.of(each.cells, each.levels is not None)) for each in columns
+        ]
+        names = tuple(name for name, curves in kept if curves is not None)
         d = len(names)
-        found = np.zeros((d, d), dtype=np.float16)
-        order = np.lexsort(
-            ([-len(each.vectors) for each in curves], [each.is_category for each in curves])
+        ties = cls(
+            names,
+            tuple(curves for _, curves in kept if curves is not None),
+            np.zeros((d, d), dtype=np.float16),
         )
-        sides = tuple(curves[place] for place in order)
-        layers, sizes = list(_layers(sides)), _Sizes(sides, LEVEL / max(1, d * (d - 1)))
-        others = np.stack([each.others for each in sides])
-        for part in slices(d, max(1, BLOCK // max(1, d))):
-            left = sides[part]
-            explained = np.zeros((len(left), d), dtype=np.float32)
-            trace = np.zeros_like(explained)
-            for term in range(max(each.n_own for each in left)):
-                for columns, vectors, limit, tested, explains in layers:
-                    some = np.array(
-                        [k for k, e in enumerate(left) if e.n_own > term and e.allowed > limit],
-                        dtype=np.int64,
-                    )
-                    if len(some):
-                        own = np.stack([left[k].vectors[term] for k in some])
-                        weights = np.array([left[k].weights[term] for k in some], np.float32)
-                        squares = (own @ vectors.T) ** 2
-                        explained[some, columns] += weights[:, np.newaxis] * explains * squares
-                        shown = np.array([left[k].n_shown > term for k in some])
-                        trace[some, columns] += shown[:, np.newaxis] * tested * squares
-            share = sizes.adjusted(part, explained)
-            share[~sizes.reached(part, trace, others[part] @ others.T)] = 0.0
-            share[np.arange(len(left)), np.arange(d)[part]] = 0.0
-            found[np.ix_(order, order[part])] = np.clip(share, 0.0, 1.0).T
+        for part in slices(d, max(1, BLOCK // max(1, DEGREE * len(ties._own)))) if d > 1 else ():
+            least = float(np.log(LEVEL / (d * (d - 1))))
+            shares, logs = ties._compared(part, least, least + SLACK)
+            shares[logs > least] = 0.0
+            shares[np.arange(len(shares)), np.arange(d)[part]] = 0.0
+            ties.shares[part] = np.clip(shares, 0.0, 1.0)
             listener(part.stop, d)
-        return cls(names, curves, found)
+        return ties
+
+    @cached_property
+    def _own(self) -> np.ndarray:
+        return np.concatenate([own for each in self.curves for own, _ in each.views])
+
+    @cached_property
+    def _sizes(self) -> _Sizes:
+        return _Sizes(self.curves)
+
+    def _compared(self, part: slice, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+        """Shares that some columns predict of all, and logarithms of their p-values.
+
+        Those between low and high are exact, others bounds.
+        """
+        all_, mine = self._sizes, _Sizes(self.curves[part])
+        by = np.concatenate([by for each in self.curves[part] for _, by in each.views])
+        squares = np.add.reduceat((by @ self._own.T) ** 2, _starts(all_.own), axis=1)
+        sums = np.add.reduceat(squares, _starts(mine.by), axis=0)
+        known = np.minimum.outer(mine.known, all_.known)
+        left = np.maximum(known - 1 - mine.by[mine.shown, np.newaxis], 1)
+        explained = sums[np.ix_(mine.shown, all_.shown)]
+        shares = 1.0 - (1.0 - explained) * ((known - 1) / left)
+
+        differs, n_rows = all_.differs, all_.differs.shape[1]
+        expected = np.outer(mine.differs.sum(axis=1), differs.sum(axis=1)) / n_rows
+        together = mine.differs @ differs.T
+        terms, own = mine.by[mine.tested, np.newaxis], all_.own[all_.tested]
+        whole = expected >= ROWS_PER_TERM * terms
+        linear = squares[np.ix_(_starts(mine.by)[mine.tested], all_.tested)]
+        trace = np.where(whole, sums[np.ix_(mine.tested, all_.tested)], linear)
+        terms = np.where(whole, terms, 1)
+        fewer, more = np.minimum(terms, own), np.maximum(terms, own)
+        often = expected >= ROWS_PER_TERM
+        law = trace / fewer, fewer * more / 2.0, np.maximum(fewer * (known - 1 - more), 1e-9) / 2.0
+        logs = np.where(often, _beta_tail(*law), _count_tail(together, expected))
+        close = often & (low < logs) & (logs < high)
+        share, a, b = (part[close] for part in law)
+        tail = betainc(b, a, np.clip(1.0 - share, 0.0, 1.0).astype(np.float64))
+        logs[close] = np.log(np.maximum(tail, 1e-300))
+        return shares, np.maximum(logs, np.log(2.0) - np.minimum.outer(mine.orders, all_.orders))
 
     @property
     def n_pairs(self) -> int:
@@ -236,31 +235,21 @@ class Ties:
     @cached_property
     def n_dependent(self) -> int:
         """Pairs that depend on each other significantly, in one direction at least."""
-        rows = enumerate(self.shares > 0)
-        return sum(int((row[:k] | (self.shares[:k, k] > 0)).sum()) for k, row in rows)
+        rows = enumerate(self.shares)
+        return sum(int(((row[:k] > 0) | (self.shares[:k, k] > 0)).sum()) for k, row in rows)
 
     @cached_property
     def _grouped(self) -> list[tuple[int, np.ndarray]]:
-        """Groups: the column that predicts most others, and these.
-
-        Whoever predicts most of the columns left takes them; counts only fall, so a queue will do.
-        """
-        links = self.shares >= SAME
+        """Groups: a column that predicts others, and these; whoever predicts most is first."""
+        counts = [int((row >= SAME).sum()) for row in self.shares]
+        near = [float(row.sum(dtype=np.float64)) for row in self.shares]
         groups: list[tuple[int, np.ndarray]] = []
-        near = np.array([float(row.sum(dtype=np.float64)) for row in self.shares])
-        queue = [(-int(row.sum()), -near[k], k) for k, row in enumerate(links) if row.any()]
-        heapq.heapify(queue)
-        free = np.ones(len(self.names), dtype=bool)
-        while queue:
-            count, _, k = heapq.heappop(queue)
-            members = np.flatnonzero(links[k] & free)
-            if not free[k] or not len(members):
-                continue
-            if -len(members) > count:
-                heapq.heappush(queue, (-len(members), -near[k], k))
-                continue
-            free[k] = free[members] = False
-            groups.append((k, members[np.argsort(-self.shares[k, members], kind="stable")]))
+        free = np.ones(len(counts), dtype=bool)
+        for k in np.lexsort((-np.array(near), -np.array(counts))).tolist():
+            members = np.flatnonzero((self.shares[k] >= SAME) & free)
+            if free[k] and len(members):
+                free[k] = free[members] = False
+                groups.append((k, members[np.argsort(-self.shares[k, members], kind="stable")]))
         return groups
 
     def groups(self) -> tuple[ColumnGroup, ...]:
@@ -279,129 +268,70 @@ class Ties:
 
         A column of no group may meet any of a group; two groups are their first columns.
         """
-        owner = np.arange(len(self.names))
+        places = np.arange(len(self.names))
+        owner, alone = places.copy(), np.ones(len(places), dtype=bool)
         for k, members in self._grouped:
             owner[members] = k
-        order = np.argsort(owner, kind="stable")
-        heads, starts = np.unique(owner[order], return_index=True)
-        either = np.maximum(self.shares, self.shares.T)
-        best = either[np.ix_(order, order)]
-        for axis in (0, 1):
-            best = np.maximum.reduceat(best, starts, axis) if len(starts) else best
-        led = np.isin(heads, [k for k, _ in self._grouped])
-        best[np.ix_(led, led)] = either[np.ix_(heads[led], heads[led])]
-        best = np.triu(best, 1)
-        count = min(most, int((best > 0).sum()))
-        if not count:
-            return ()
-        flat = best.ravel()
-        chosen = np.argpartition(flat, -count)[-count:]
-        found = []
-        for place in chosen[np.lexsort((chosen, -flat[chosen]))]:
-            a, b = np.unravel_index(place, best.shape)
-            sides = [heads[[g]] if led[a] and led[b] else np.flatnonzero(owner == heads[g])
-                     for g in (a, b)]  # fmt: skip
-            block = either[np.ix_(*sides)]
-            i, j = np.unravel_index(np.argmax(block), block.shape)
-            one, other = int(sides[0][i]), int(sides[1][j])
-            better = self.shares[one, other] >= self.shares[other, one]
-            found.append(self.pair(one, other) if better else self.pair(other, one))
-        return tuple(found)
+            alone[[k, *members]] = False
+        found: list[tuple[float, int, int]] = []
+        for k in np.flatnonzero(owner == places).tolist():
+            reached = (places > k) & (alone | (owner == places))
+            others = np.flatnonzero((reached | ~alone) if alone[k] else reached & ~alone)
+            there, back = self.shares[k, others], self.shares[others, k]
+            better = np.maximum(there, back)
+            some = np.flatnonzero(better > (found[-1][0] if len(found) == most else 0.0))
+            some = some[np.argsort(-better[some], kind="stable")]
+            firsts = np.unique(owner[others[some]], return_index=True)[1]  # the best of each group
+            for j in some[firsts]:
+                other = int(others[j])
+                found.append(
+                    (float(better[j]), *((k, other) if there[j] >= back[j] else (other, k)))
+                )
+            found = sorted(found, key=lambda pair: -pair[0])[:most]
+        return tuple(self._pair(*pair) for pair in found)
 
-    def pair(self, predictor: int, column: int) -> ColumnPair:
+    def _pair(self, share: float, predictor: int, column: int) -> ColumnPair:
         """One pair with its p-value."""
-        of, by = self.curves[column], self.curves[predictor]
-        n_terms = by.n_tested if by.is_category else min(by.n_tested, of.allowed)
-        squares = (of.vectors[: of.n_shown] @ by.vectors[:n_terms].T).astype(np.float64) ** 2
-        fewer, more = sorted((of.n_shown, n_terms))
-        left = min(of.n_known, by.n_known) - 1 - more
-        unexplained = np.clip(1.0 - squares.sum() / fewer, 0.0, 1.0)
-        pvalue = max(
-            float(betainc(fewer * left / 2.0, fewer * more / 2.0, unexplained)),
-            2.0 * float(np.exp(-min(of.orders, by.orders))),
-        )
-        expected = of.others.sum() * by.others.sum() / len(of.others)
-        if expected < (EXPECTED_OF_RARE if of.is_rare and by.is_rare else EXPECTED):
-            pvalue = max(pvalue, float(np.exp(-_surprise(of.others @ by.others, expected))))
-        share = float(self.shares[predictor, column])
-        adjusted = min(1.0, pvalue * 2 * self.n_pairs)
+        logs = self._compared(slice(predictor, predictor + 1), -np.inf, np.inf)[1]
+        adjusted = min(1.0, float(np.exp(logs[0, column])) * 2 * self.n_pairs)
         return ColumnPair(self.names[predictor], self.names[column], share, adjusted)
 
 
-_Layer = tuple[slice, np.ndarray, int, np.ndarray, np.ndarray]
-
-
-def _layers(sides: tuple[Curves, ...]) -> Iterator[_Layer]:
-    """The first vectors of all numbers, the second of those that have two, …; then of categories.
-
-    With each the columns, the place of the term in a polynomial, which some may not use, for which
-    columns it is tested, and for which it explains.
-    """
-    n_numbers = sum(not each.is_category for each in sides)
-    for start, family in ((0, sides[:n_numbers]), (n_numbers, sides[n_numbers:])):
-        for term in range(max((len(each.vectors) for each in family), default=0)):
-            some = [each for each in family if len(each.vectors) > term]
-            limit = 0 if family[0].is_category else term
-            tested = np.array([each.n_tested > term for each in some], dtype=np.float32)
-            explains = np.array([each.n_for_tests <= term for each in some], dtype=np.float32)
-            vectors = np.stack([each.vectors[term] for each in some])
-            yield slice(start, start + len(some)), vectors, limit, tested, explains
-
-
-def _surprise(together: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Logarithm of 1 over a bound on the chance of so many rows, or so few (Chernoff)."""
-    times = np.maximum(together / expected, 1e-9)
-    return np.asarray(expected * (times * np.log(times) - times + 1.0))
-
-
 class _Sizes:
-    """Rows and terms of all columns: the adjustment for chance, and what is significant."""
+    """Of all views their vectors; of all columns the first view and the last, rows and orders."""
 
-    def __init__(self, sides: tuple[Curves, ...], level: float) -> None:
-        whole = len(sides[0].others)
-        self.known = np.array([each.n_known for each in sides], dtype=np.float32)
-        self.terms = np.array([len(e.vectors) - e.n_for_tests for e in sides], dtype=np.float32)
-        tested = np.array([each.n_tested for each in sides], dtype=np.float32)
-        self.most = np.array([np.inf if each.is_category else 0.0 for each in sides], np.float32)
-        self.allowed = np.array([each.allowed for each in sides], dtype=np.float32)
-        self.differ = np.array([each.others.sum() for each in sides]) / np.sqrt(whole)
-        self.shown = np.array([each.orders for each in sides]) >= np.log(2.0 / level)
-        self.rare = np.array([each.is_rare for each in sides])
-        self.enough = -np.log(level)
-        # rows with a value are rounded down to a twentieth of all: few sorts of columns
-        unit = max(1.0, whole / 20.0)
-        counts = np.where(self.known == whole, whole, np.floor(self.known / unit) * unit)
-        own = np.array([each.n_shown for each in sides])
-        described = np.column_stack([own, tested, counts, self.allowed, self.most > 0])
-        sorts, first, self.sort = np.unique(
-            described, axis=0, return_index=True, return_inverse=True
-        )
-        self.sort = self.sort.ravel()
-        terms = self._terms(tested, first, first)
-        fewer = np.minimum(sorts[:, [0]], terms)
-        more = np.maximum(sorts[:, [0]], terms)
-        left = np.minimum.outer(sorts[:, 2], sorts[:, 2]) - 1.0 - more
-        safe = np.maximum(left, 1.0)
-        least = fewer * (1.0 - betaincinv(fewer * safe / 2.0, fewer * more / 2.0, level))
-        self.table = np.where(left >= 1.0, least, np.inf).astype(np.float32)
+    def __init__(self, curves: Sequence[Curves]) -> None:
+        views = [view for each in curves for view in each.views]
+        self.own, self.by = np.array([[len(own), len(by)] for own, by in views]).T
+        ends = np.cumsum([len(each.views) for each in curves])
+        self.tested, self.shown = np.append(0, ends[:-1]), ends - 1
+        self.known = np.array([each.n_known for each in curves])
+        self.orders = np.array([each.orders for each in curves])
+        self.differs = np.stack([each.differs for each in curves])
 
-    def _terms(self, terms: np.ndarray, of: Any, by: Any) -> np.ndarray:
-        """Terms of the predictors: of a polynomial those that the column allows."""
-        allowed = np.maximum.outer(self.allowed[of], self.most[by])
-        return np.asarray(np.minimum(terms[by], allowed))
 
-    def adjusted(self, part: slice, explained: np.ndarray) -> np.ndarray:
-        """Shares less what chance alone gives."""
-        n = np.minimum.outer(self.known[part], self.known)
-        left = np.maximum(n - 1.0 - self._terms(self.terms, part, slice(None)), 1.0)
-        return np.asarray(1.0 - (1.0 - explained) * ((n - 1.0) / left))
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.cumsum(sizes) - sizes
 
-    def reached(self, part: slice, trace: np.ndarray, together: np.ndarray) -> np.ndarray:
-        """Which pairs depend on each other significantly, also by rows with rare values."""
-        found = trace >= self.table[self.sort[part]][:, self.sort]
-        found &= np.logical_and.outer(self.shown[part], self.shown)
-        expected = np.multiply.outer(self.differ[part], self.differ)
-        both = np.logical_and.outer(self.rare[part], self.rare)
-        rare = found & (expected < np.where(both, EXPECTED_OF_RARE, EXPECTED))
-        found[rare] = _surprise(together[rare], expected[rare]) >= self.enough
-        return np.asarray(found)
+
+def _beta_tail(share: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Logarithm of Chernoff's bound on the chance of so large a share by the Beta law."""
+    mean = a / (a + b)
+    share = np.clip(share, mean, 1.0 - 1e-7)
+    return np.asarray(a * np.log(share / mean) + b * np.log((1.0 - share) / (1.0 - mean)))
+
+
+def _count_tail(together: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Logarithm of a bound on the chance of so many rows, or so few, of a Poisson law."""
+    times = np.maximum(together / expected, 1e-9)
+    return np.asarray(np.log(2.0) - expected * (times * np.log(times) - times + 1.0))
+
+
+def rows_compared(n_rows: int, n_columns: int) -> int:
+    """Rows that so many columns are compared on.
+
+    >>> rows_compared(300_000, 50), rows_compared(60, 7000), rows_compared(5000, 12_000)
+    (2000, 60, 462)
+    """
+    d = max(1, min(n_columns, MOST_COLUMNS))
+    return min(n_rows, MOST_ROWS, max(FEWEST_ROWS, int(MOST_PRODUCTS / (DEGREE * d * d))))
