@@ -377,8 +377,8 @@ def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
             "identifier"
         )
     return (
-        f"Column {column!r} of {name} {found}. Drop it, turn it into numbers (such as "
-        "sklearn.feature_extraction.text.TfidfVectorizer), or compare strings with a kernel, "
+        f"Column {column!r} of {name} {found}. Drop it, turn sentences into numbers "
+        "(depmax.Expand() does), or compare strings with a kernel, "
         f"Columns([('text', Spectrum(), {column!r}), …]) of depmax.kernels, where Subsequence() "
         "allows gaps; if it is a category, declare it (pandas: .astype('category'), polars: "
         ".cast(pl.Categorical))."
@@ -392,7 +392,9 @@ def why_not_numeric(series: Any, name: str) -> str:
         found, such = "dates", "the month or the days since an event"
         if isinstance(dtype, nw.Duration):
             found, such = "durations", "hours or days"
-        return f"{column} holds {found}: turn it into meaningful numbers, such as {such}."
+        return (
+            f"{column} holds {found}: turn it into numbers such as {such}, as depmax.Expand() does."
+        )
     if len(series) and series.null_count() == len(series):
         return f"{column} has no value in any row: drop it."
     if isinstance(dtype, nw.Unknown):

@@ -363,11 +363,10 @@ class TargetByColumnDisplay(Display):
             ax.fill_between(x, *ends, color=COLOURS[number], alpha=0.22, linewidth=0)
             x, y = self.places[alone] + shift * step, mean[alone]
             ax.plot(*((x, y) if across else (y, x)), linestyle="", markersize=4.5, **look)
-            bars = ax.vlines if across else ax.hlines
+            bars, line = (ax.vlines, ax.axhline) if across else (ax.hlines, ax.axvline)
             bars(x, low[alone], high[alone], color=COLOURS[number], linewidth=1.6)
-            whole = ax.axhline if across else ax.axvline
-            style: dict[str, Any] = {"linestyle": "--", "linewidth": 0.8, "alpha": 0.7}
-            whole(self.overall[number], color=COLOURS[number], **style)
+            level = self.overall[number]
+            line(level, color=COLOURS[number], linestyle="--", linewidth=0.8, alpha=0.7)
         if self.shares:
             limits = ax.set_ylim if across else ax.set_xlim
             bottom, top = ax.get_ylim() if across else ax.get_xlim()
@@ -379,11 +378,7 @@ class TargetByColumnDisplay(Display):
             ax.set_ylim(self.places[-1] + 0.5, self.places[0] - 0.5)
             ax.set_ylabel(short(self.name))
             ax.set_xlabel(short(self.label, 30))
-        if len(self.series) > 1:
-            style = {"handlelength": 1.0, "columnspacing": 1.0, "fontsize": "small"}
-            place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-            ax.legend(ncols=3, frameon=False, **place, **style)
-        tidy(ax, grid="y" if across else "x")
+        tidy(ax, grid="y" if across else "x", legend=3 * (len(self.series) > 1))
 
     def _label(self, ax: Axes, n_numbers: int) -> None:
         """Numbers below the curve, and what stands apart from it."""
@@ -404,7 +399,7 @@ class _Grouped:
 
     codes: np.ndarray  # group of every row
     places: np.ndarray  # where each group is drawn
-    levels: tuple[str, ...]  # names of the last groups
+    levels: tuple[str, ...] = ()  # names of the last groups
 
 
 def _column_of(values: Any, categorical: bool | None) -> _Grouped:
@@ -426,23 +421,20 @@ def _column_of(values: Any, categorical: bool | None) -> _Grouped:
     if numeric:
         missing = missing | np.isnan(read)
     known = read[~missing]
-    codes, places, levels = _numbers(known) if numeric and len(known) else _levels(known)
-    if missing.any():
-        gap_place = 0.0
-        if len(places):
-            apart = 0.15 * float(np.ptp(places)) if numeric else 1.0
-            gap_place = float(places[-1]) + (apart or 1.0)
-        levels, places = (*levels, "missing"), np.append(places, gap_place)
-        every = np.full(len(read), len(places) - 1)
-        every[~missing] = codes
-        codes = every
-    return _Grouped(codes, places, levels)
+    found = _numbers(known) if numeric and len(known) else _levels(known)
+    if not missing.any():
+        return found
+    places, every = found.places, np.full(len(read), len(found.places))
+    every[~missing] = found.codes
+    apart = (0.15 * float(np.ptp(places)) if numeric and len(places) else 1.0) or 1.0
+    after = float(places[-1]) + apart if len(places) else 0.0
+    return _Grouped(every, np.append(places, after), (*found.levels, "missing"))
 
 
-def _numbers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _numbers(values: np.ndarray) -> _Grouped:
     distinct = np.unique(values)
     if len(distinct) <= GROUPS:
-        return np.searchsorted(distinct, values), distinct, ()
+        return _Grouped(np.searchsorted(distinct, values), distinct)
     ordered = np.sort(values)
     least = int((values == distinct[0]).sum())
     # zeros of counts and amounts, say, which would leave few groups to the others
@@ -454,10 +446,10 @@ def _numbers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...
     codes = np.searchsorted(np.unique(ends), values, side="left")
     codes = np.unique(codes, return_inverse=True)[1].ravel()
     middles = [np.median(values[codes == group]) for group in range(codes.max() + 1)]
-    return codes, np.array(middles), ()
+    return _Grouped(codes, np.array(middles))
 
 
-def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _levels(values: np.ndarray) -> _Grouped:
     levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     names = [str(level) for level in levels]
     frequent = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
@@ -467,7 +459,7 @@ def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]
         place[kept] = np.arange(len(kept))
         names = [*(names[level] for level in kept), f"{len(levels) - len(kept)} others"]
         codes = place[codes.ravel()]
-    return codes.ravel(), np.arange(len(names), dtype=float), tuple(names)
+    return _Grouped(codes.ravel(), np.arange(len(names), dtype=float), tuple(names))
 
 
 def _series_of(

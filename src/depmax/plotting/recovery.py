@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -76,7 +76,4 @@ class RecoveryDisplay(Display):
         ax.invert_yaxis()
         ax.set_xlim(0.0, 1.0)
         ax.set_xlabel("share of the planted columns that are kept")
-        place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.4, 1.0), "ncols": 2}
-        style: dict[str, Any] = {"fontsize": "small", "handlelength": 1.0, "columnspacing": 1.0}
-        ax.legend(frameon=False, **place, **style)
-        tidy(ax, grid="x")
+        tidy(ax, grid="x", legend=2)

@@ -69,8 +69,12 @@ class Display:
         raise NotImplementedError
 
 
-def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y") -> None:
-    """Keep only the lines that a reader needs."""
+def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y", legend: int = 0) -> None:
+    """Keep only the lines that a reader needs; a legend in so many columns is above the axes."""
+    if legend:
+        style: Any = {"fontsize": "small", "handlelength": 1.0, "columnspacing": 1.0}
+        place: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": legend}
+        ax.legend(frameon=False, **place, **style)
     ax.spines[["top", "right"]].set_visible(False)
     if grid is not None:
         ax.grid(axis=grid, linewidth=0.6, alpha=0.5)

@@ -32,16 +32,10 @@ def planted_section(comparison: Comparison) -> Section | None:
         f"kept column counts for a planted one if it shares {100 * ALIKE:.0f}% of its variation (a "
         "rank correlation of 0.9)."
     )
+    order = [total.method for total in planted.total]
     rows = tuple(
-        (
-            row.method,
-            row.shape,
-            float(row.found),
-            f"{row.low:.2f} to {row.high:.2f}",
-            float(row.others),
-        )
-        for total in planted.total
-        for row in (*(each for each in planted.rows if each.method == total.method), total)
+        (row.method, row.shape, row.found, f"{row.low:.2f} to {row.high:.2f}", row.others)
+        for row in sorted((*planted.rows, *planted.total), key=lambda row: order.index(row.method))
     )
     table = Table(
         f"{counted(planted.n_targets, 'planted target')} of {planted.n_planted} out of "
@@ -62,11 +56,8 @@ def recovery_display(planted: PlantedRecovery) -> RecoveryDisplay:
     """A bar for every selector and shape."""
     methods = [row.method for row in planted.total]
     shapes = list(planted.reached or {})
-    cells = {(row.method, row.shape): row for row in planted.rows}
-    found, low, high, others = (
-        np.array([[getattr(cells[m, s], name) for s in shapes] for m in methods])
-        for name in ("found", "low", "high", "others")
-    )
+    cells = [(row.found, row.low, row.high, row.others) for row in planted.rows]  # by method
+    found, low, high, others = np.reshape(cells, (len(methods), len(shapes), 4)).transpose(2, 0, 1)
     chance = planted.n_planted / planted.n_columns
     return RecoveryDisplay(methods, shapes, found, low, high, others, chance)
 

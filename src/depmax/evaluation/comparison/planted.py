@@ -7,7 +7,7 @@ noise: so much that these columns predict it as well as the kept ones predict th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +195,8 @@ class _Target:
     shape: str
     n_planted: int = 0
     score: float = float("nan")  # larger is better
-    hits: Mapping[str, tuple[int, int, int]] | None = None  # planted found, others kept, kept
+    #: Of each selector how many planted columns it finds, others it keeps, and columns it keeps.
+    hits: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     failure: str = ""
 
 
@@ -255,7 +256,7 @@ def planted_recovery(
         targets.append(target)
         elapsed = perf_counter() - started
         listener(Progress(len(targets), len(draws), elapsed, target.shape, step))
-    return _summary(found, plan, sorted(targets, key=lambda one: SHAPES.index(one.shape)))
+    return _summary(plan, sorted(targets, key=lambda one: SHAPES.index(one.shape)))
 
 
 def _plan(found: Comparison) -> tuple[str, _Plan | None]:
@@ -346,19 +347,14 @@ def _drawn(
     rng: np.random.Generator, values: np.ndarray, coded: np.ndarray, count: int
 ) -> np.ndarray:
     """Columns drawn at random, none constant or nearly a copy of one before it."""
-    planted: list[int] = []
     varying = np.flatnonzero((values != values[:1]).any(axis=0))
-    for column in rng.permutation(varying)[:MOST_LOOKED_AT]:
-        one, before = [column], np.array(planted, dtype=int)
-        if planted:
-            pair = values[:, one], values[:, before], coded[one], coded[before]
-            back = pair[1], pair[0], pair[3], pair[2]
-            if max(shared(*pair).max(), shared(*back).max()) >= ALIKE:
-                continue
-        planted.append(int(column))
-        if len(planted) == count:
-            break
-    return np.array(planted, dtype=int)
+    some = rng.permutation(varying)[:MOST_LOOKED_AT]
+    alike = shared(values[:, some], values[:, some], coded[some], coded[some]) >= ALIKE
+    planted: list[int] = []
+    for place in range(len(some)):
+        if len(planted) < count and not (alike[place] | alike[:, place])[planted].any():
+            planted.append(place)
+    return np.asarray(some[planted])
 
 
 def _standard(values: np.ndarray) -> np.ndarray:
@@ -428,21 +424,17 @@ def _calibrated(
     plan: _Plan, few: np.ndarray, signal: np.ndarray, noise: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """The target whose own columns predict it as well as observed, and how well; by bisection."""
-    low, high = 0.0, 1.0
-    y = _mixed(plan, signal, noise, high)
-    best = _score(plan, few, y), y
-    if best[0] < plan.goal:
-        return best  # too low without any noise
-    for _ in range(ROUNDS):
-        if abs(best[0] - plan.goal) <= plan.tolerance:
-            break
-        part = (low + high) / 2.0
+    low, high, part = 0.0, 1.0, 1.0
+    tried: list[tuple[float, np.ndarray]] = []
+    while len(tried) <= ROUNDS:
         y = _mixed(plan, signal, noise, part)
-        score = _score(plan, few, y)
-        low, high = (low, part) if score > plan.goal else (part, high)
-        if abs(score - plan.goal) < abs(best[0] - plan.goal):
-            best = score, y
-    return best
+        tried.append((_score(plan, few, y), y))
+        too_low = tried[-1][0] < plan.goal
+        if abs(tried[-1][0] - plan.goal) <= plan.tolerance or (too_low and len(tried) == 1):
+            break  # met, or too low without any noise
+        low, high = (part, high) if too_low else (low, part)
+        part = (low + high) / 2.0
+    return min(tried, key=lambda one: abs(one[0] - plan.goal))
 
 
 def _score(plan: _Plan, few: np.ndarray, y: np.ndarray) -> float:
@@ -463,40 +455,38 @@ def _score(plan: _Plan, few: np.ndarray, y: np.ndarray) -> float:
     failures = [trial.failure for trial in trials if trial.failure is not None]
     if failures:
         raise ValueError(failures[0])
-    metrics = (plan.metric,)
-    candidates = Candidates(setting, (method,), folds, tuple(trials), metrics, plan.units)
+    candidates = Candidates(setting, (method,), folds, tuple(trials), (plan.metric,), plan.units)
     return plan.metric.sign * candidates.score(1, plan.metric)
 
 
-def _summary(found: Comparison, plan: _Plan, targets: Sequence[_Target]) -> PlantedRecovery:
+def _summary(plan: _Plan, targets: Sequence[_Target]) -> PlantedRecovery:
     """Shares by selector and shape."""
-    planted = [target for target in targets if target.hits is not None]
-    failures = tuple(target.failure for target in targets if target.hits is None)
+    planted = [target for target in targets if target.hits]
+    failures = tuple(target.failure for target in targets if not target.hits)
     if not planted:
         return PlantedRecovery(reason=f"Nothing could be planted: {failures[0]}.")
-    shapes = [shape for shape in SHAPES if any(one.shape == shape for one in planted)]
+    by_shape: dict[str, list[_Target]] = {}
+    for target in planted:
+        by_shape.setdefault(target.shape, []).append(target)
 
-    def recovered(method: str, shape: str, some: list[_Target]) -> Recovered:
-        hits = np.array([one.hits[method] for one in some if one.hits is not None]).sum(axis=0)
+    def recovered(method: Method, shape: str, some: list[_Target]) -> Recovered:
+        found, others, kept = np.sum([one.hits[method.name] for one in some], axis=0)
         total = sum(one.n_planted for one in some)
-        share = hits[0] / total
-        low, high = (float(end) for end in wilson(share, total))
-        return Recovered(method, shape, float(share), low, high, float(hits[1] / max(1, hits[2])))
+        low, high = wilson(found / total, total)
+        others = others / max(1, kept)
+        return Recovered(method.name, shape, *map(float, (found / total, low, high, others)))
 
-    by_shape = {shape: [one for one in planted if one.shape == shape] for shape in shapes}
-    reached = {
-        shape: float(np.mean([one.score for one in some])) for shape, some in by_shape.items()
-    }
-    names = [method.name for method in plan.methods]
+    sign, least = plan.metric.sign, plan.goal - 2 * plan.tolerance
+    reached = {name: float(np.mean([one.score for one in by_shape[name]])) for name in by_shape}
     return PlantedRecovery(
-        tuple(recovered(name, shape, some) for name in names for shape, some in by_shape.items()),
-        tuple(recovered(name, "all", planted) for name in names),
+        tuple(recovered(each, *some) for each in plan.methods for some in by_shape.items()),
+        tuple(recovered(each, "all", planted) for each in plan.methods),
         plan.n_planted,
         plan.setting.problem.n_features,
         len(planted),
         plan.metric.label,
-        plan.metric.sign * plan.goal,
-        {shape: plan.metric.sign * score for shape, score in reached.items()},
-        tuple(shape for shape, score in reached.items() if score < plan.goal - 2 * plan.tolerance),
+        sign * plan.goal,
+        {shape: sign * score for shape, score in reached.items()},
+        tuple(shape for shape, score in reached.items() if score < least),
         failures,
     )
