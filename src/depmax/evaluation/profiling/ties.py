@@ -236,7 +236,7 @@ class Ties:
     def n_dependent(self) -> int:
         """Pairs that depend on each other significantly, in one direction at least."""
         rows = enumerate(self.shares)
-        return sum(int(((row[:k] > 0) | (self.shares[:k, k] > 0)).sum()) for k, row in rows)
+        return sum(int(np.count_nonzero((row + self.shares[:, k])[:k])) for k, row in rows)
 
     @cached_property
     def _grouped(self) -> list[tuple[int, np.ndarray]]:
@@ -250,18 +250,17 @@ class Ties:
             if free[k] and len(members):
                 free[k] = free[members] = False
                 groups.append((k, members[np.argsort(-self.shares[k, members], kind="stable")]))
-        return groups
+        return sorted(groups, key=lambda group: -len(group[1]))
 
     def groups(self) -> tuple[ColumnGroup, ...]:
         """Columns that one of them predicts, largest group first."""
-        return tuple(
-            ColumnGroup(
-                self.names[k],
-                tuple(self.names[j] for j in members),
-                tuple(float(self.shares[k, j]) for j in members),
+        found = []
+        for k, members in self._grouped:
+            others = tuple(self.names[j] for j in members)
+            found.append(
+                ColumnGroup(self.names[k], others, tuple(map(float, self.shares[k, members])))
             )
-            for k, members in self._grouped
-        )
+        return tuple(found)
 
     def pairs(self, most: int) -> tuple[ColumnPair, ...]:
         """The strongest pairs in their better direction, one for two groups.
