@@ -182,6 +182,8 @@ LONG = 60.0
 def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None:
     """Warn how long something will take, before it starts, if that is more than a minute.
 
+    The command line says so from ten seconds on.
+
     Parameters
     ----------
     what : str
@@ -203,11 +205,32 @@ def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None
     """
     if seconds < LONG:
         return
-    minutes = max(1, round(seconds / 60))
-    long = f"{minutes:,} minute{'s' if minutes > 1 else ''}"
+    minutes = round(seconds / 60)
+    long = f"{minutes:,} minutes" if minutes > 1 else f"{round(seconds, -1):.0f} seconds"
     if minutes > 180:
         long = f"{round(minutes / 60):,} hours"
     warn_caller(f"{what} takes about {long} on one core. {instead}", UserWarning)
+
+
+@contextmanager
+def told_from(seconds: float) -> Iterator[None]:
+    """Say in the block how long something takes if it is so long: a person waits at a terminal.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with told_from(10), warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     warn_if_long("Visiting all pairs of 50,000 rows", 1e-8 * 50_000**2, "Use a map.")
+    >>> print(said[0].message)
+    Visiting all pairs of 50,000 rows takes about 20 seconds on one core. Use a map.
+    """
+    global LONG
+    before, LONG = LONG, min(seconds, LONG)
+    try:
+        yield
+    finally:
+        LONG = before
 
 
 def map_instead(kernel: object, name: str = "kernel") -> str:

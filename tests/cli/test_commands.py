@@ -301,6 +301,22 @@ def test_kept_columns_that_are_near_copies(run: Run, table: pl.DataFrame, tmp_pa
     assert "DM006" not in run(*words, "--ignore", "DM006").stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("-m", "BAHSIC"), ("-m", "KernelRidgeElimination"), ("--given", "dose")],
+    ids=["BAHSIC", "KernelRidgeElimination", "given"],
+)
+def test_what_is_long_is_said_first(
+    run: Run, patients: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    command = "screen" if "--given" in words else "select"
+    assert "takes about" not in run(command, patients, "-t", "cost", *words).stderr
+    monkeypatch.setattr("depmax.cli.errors.LONG", 1e-6)  # as if it were
+    result = run(command, patients, "-t", "cost", *words)
+    assert result.exit_code == 0, result.output
+    assert "takes about" in result.stderr
+
+
 @pytest.fixture
 def german(table: pl.DataFrame, tmp_path: Path) -> Path:
     """The table with semicolons and decimal commas."""

@@ -10,6 +10,7 @@ import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
@@ -359,6 +360,17 @@ def test_frames_in_names_out(library: str) -> None:
     assert list(selector.transform(frame).columns) == ["c2", "c5"]
     table = selector.to_frame(library)
     assert {"column", "rank", "score", "substitute", "pvalue_adjusted"} <= set(table.columns)
+
+
+def test_names_of_a_pipeline_that_made_an_array() -> None:
+    frame = pd.DataFrame(X[:, :10], columns=[f"nm{j}" for j in range(10)])
+    model = make_pipeline(StandardScaler(), BAHSIC(2)).fit(frame, XOR)
+    names = model[:-1].get_feature_names_out()
+    table = model[-1].to_frame("pandas", feature_names=names)
+    assert set(table["column"][:2]) == {"nm2", "nm5"}
+    assert set(model[-1].redundant_columns(feature_names=names)) == {"nm2", "nm5"}
+    with pytest.raises(ValueError, match="feature_names must hold a name for each of the 10"):
+        model[-1].to_frame(feature_names=["one"])
 
 
 def test_in_a_pipeline_on_real_data() -> None:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from depmax._resources import told_from
 from depmax._text import listed, printable
 
 
@@ -77,6 +78,8 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> str:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: Seconds from which on a command says beforehand how long it takes.
+LONG = 10.0
 #: Set, errors come with their traceback.
 DEBUG = "DEPMAX_DEBUG"
 
@@ -87,7 +90,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            with _warnings_as_lines():
+            with _warnings_as_lines(), told_from(LONG):
                 return command(*args, **kwargs)
         except typer.Exit:
             raise

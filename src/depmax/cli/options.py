@@ -305,7 +305,7 @@ class GroupedColumns(Columns):
 
     groups: str | None = option(
         "Column that says which rows belong together, such as the patient: whole groups, not "
-        "rows, are then independent. It is no feature.",
+        "rows, are then independent. It is not used as a feature.",
         metavar="COLUMN",
     )
     ignore: list[str] | None = rare(

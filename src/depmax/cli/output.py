@@ -19,7 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from depmax._text import printable, short_effect
-from depmax.cli.errors import UserError
+from depmax.cli.errors import LONG, UserError
 
 #: What stands for standard output in place of a path.
 STDOUT = "-"
@@ -57,6 +57,13 @@ class Output:
         """A line about what is happening, unless the user asked for quiet."""
         if not self.quiet:
             self._err.print(Text(printable(line)), soft_wrap=not sys.stderr.isatty())
+
+    def expect(self, what: str, seconds: float) -> None:
+        """Say beforehand how long something takes, if it is long."""
+        from depmax.evaluation.comparison.problem import clock
+
+        if seconds > LONG:
+            self.say(f"{what} takes about {clock(seconds)}.")
 
     def note(self, lines: Iterable[str]) -> None:
         """Lines that a user should know about."""

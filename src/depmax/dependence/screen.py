@@ -9,7 +9,7 @@ import numpy as np
 
 from depmax._extras import library_of
 from depmax._parameters import COMMON, one_of
-from depmax._resources import each_column, map_threads, one_blas_thread
+from depmax._resources import each_column, map_threads, one_blas_thread, warn_if_long
 from depmax.data import read_table
 from depmax.data.columns import Missing
 from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples
@@ -31,6 +31,9 @@ from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
+
+#: Seconds for a cell where confounders are given.
+SECONDS_PER_CELL = 4.2e-5
 
 
 def screen(
@@ -338,6 +341,11 @@ def _screen_given(
     if groups is None:
         warn_of_neighbours(table.values, target.rows, table.categories)
     names = table.names or numbered_columns(table.values.shape[1])
+    warn_if_long(
+        f"Taking out of {len(names):,} columns what given explains",
+        SECONDS_PER_CELL * table.values.size,
+        "Screen without given first, and with it the columns that remain.",
+    )
     choose = partial(refuse_to_choose, "screen with given")
 
     def scored(position: int) -> tuple[float, ...]:

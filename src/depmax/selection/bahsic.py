@@ -8,12 +8,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._parameters import one_of
+from depmax._resources import warn_if_long
 from depmax.data.columns import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed, Protection
 from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
 from depmax.selection.selector import Ranking
+
+#: Seconds for a pair of rows of a block, and for it in every trial of a column: HSIC without it is
+#: computed.
+SECONDS_PER_PAIR, SECONDS_PER_TRIAL = 5.5e-7, 2.5e-10
 
 
 class BAHSIC(HSICSelector):
@@ -144,6 +149,8 @@ class BAHSIC(HSICSelector):
         self.verbose = verbose
 
     def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
+        if not search.recipe.capabilities.is_linear:
+            self._tell_time(search, len(candidates))
         """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         may_leave: Callable[[list[int]], list[int]] = list
         if self.interactions == "auto" and not self._is_unsupervised():
@@ -165,3 +172,14 @@ class BAHSIC(HSICSelector):
         path.append((search.n_inputs(search.columns(candidates)), value))
         order = np.array([*worst_first, *candidates.tolist()])[::-1]
         return Ranking(order, scores, tuple(path))
+
+    def _tell_time(self, search: Search, n_candidates: int) -> None:
+        """Say before a long search that it is one: all pairs of rows of a block in every round."""
+        m = search.target.n_samples
+        pairs = m * m / len(search.blocks)
+        tried = n_candidates / self.step if self.step < 1 else n_candidates**2 / (2 * self.step)
+        warn_if_long(
+            f"BAHSIC of {m:,} rows and {n_candidates:,} columns",
+            pairs * (SECONDS_PER_PAIR + SECONDS_PER_TRIAL * tried),
+            "Pass block_size=1000, or a larger step, or screen the columns first.",
+        )

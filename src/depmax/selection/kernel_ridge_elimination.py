@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from depmax import _resources
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._resources import map_threads, warn_if_long
 from depmax.data import read_target
@@ -47,6 +48,8 @@ LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
 PAIRS = 20
 #: Time of one core for a row, a landmark, an output and a set of columns.
 SECONDS_PER_VALUE = 2.5e-9
+#: Seconds for a column, and for each of its cells, in all rounds.
+SECONDS_PER_COLUMN, SECONDS_PER_CELL = 1.2e-3, 3e-6
 #: Up to so many landmarks several threads of BLAS would only wait for each other.
 SMALL = 500
 
@@ -246,6 +249,12 @@ class KernelRidgeElimination(UnitSelector):
         images = images_of(y, weight) if unsupervised else target_images(target, weight)
         problem = self._problem(seen, images, weight)
         n_values = images.size * len(problem.places) * min(len(units.columns), EXACT_FROM)
+        if SECONDS_PER_VALUE * n_values < _resources.LONG:
+            warn_if_long(
+                f"KernelRidgeElimination of {len(X):,} rows and {X.shape[1]:,} columns",
+                X.shape[1] * (SECONDS_PER_COLUMN + SECONDS_PER_CELL * len(X)),
+                "Screen the columns first (ScreenFirst, --screen), or pass a smaller subsample.",
+            )
         warn_if_long(
             f"KernelRidgeElimination with {images.shape[1]:,} outputs or classes of y",
             SECONDS_PER_VALUE * n_values,

@@ -303,8 +303,13 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         kept = np.flatnonzero(self.support_)
         return X[list(X.columns[kept])] if hasattr(X, "columns") else X[:, kept]
 
-    def to_frame(self, library: str | None = None) -> Any:
+    def to_frame(self, library: str | None = None, *, feature_names: Any = None) -> Any:
         """Data frame of all columns, best first: rank, score, kept, substitute, effect, p-value.
+
+        Columns of an array have no names, and behind a step that returns arrays, such as
+        ``StandardScaler()``, they are x0, x1, …: pass ``feature_names=pipe[:-1]
+        .get_feature_names_out()`` of the steps before, or keep the names by ``Prepare()`` or
+        ``pipe.set_output(transform="pandas")``.
 
         The substitute of a dropped column is a kept one that shares at least a quarter of its
         variation, significantly; the cell is empty (None) where no kept column does.
@@ -319,7 +324,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         order = np.argsort(self.ranking_)
-        names = self._column_names()
+        names = self._column_names(feature_names)
         replaced = [None if p < 0 else names[p] for p in self.substitutes_[order]]
         columns: dict[str, Any] = {
             "column": names[order].tolist(),
@@ -335,8 +340,10 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
             columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
         return make_frame(columns, library)
 
-    def redundant_columns(self) -> dict[str, list[str]]:
+    def redundant_columns(self, *, feature_names: Any = None) -> dict[str, list[str]]:
         """The kept columns, best first, each with the dropped columns that it can replace.
+
+        ``feature_names`` are those of :meth:`to_frame`.
 
         A dropped column is listed with its substitute, the kept column that shares most of its
         variation. Dropped columns that appear nowhere share little with any kept one.
@@ -351,16 +358,21 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         {'x0': ['x2'], 'x1': []}
         """
         check_is_fitted(self)
-        names = self._column_names()
+        names = self._column_names(feature_names)
         order = np.argsort(self.ranking_)
         return {
             str(names[kept]): [str(names[p]) for p in order if self.substitutes_[p] == kept]
             for kept in order[: self.n_features_]
         }
 
-    def _column_names(self) -> np.ndarray:
-        """Names of the columns of the frame that was fitted, else x0, x1 and so on."""
-        names = getattr(self, "feature_names_in_", None)
+    def _column_names(self, given: Any) -> np.ndarray:
+        """Names that are given, else those of the frame that was fitted, else x0, x1 and so on."""
+        names = getattr(self, "feature_names_in_", None) if given is None else list(given)
+        if names is not None and len(names) != len(self.ranking_):
+            raise ValueError(
+                f"feature_names must hold a name for each of the {len(self.ranking_)} columns that "
+                f"{type(self).__name__} was fitted to, got {len(names)}."
+            )
         names = numbered_columns(len(self.ranking_)) if names is None else names
         return np.asarray(names, dtype=object)
 

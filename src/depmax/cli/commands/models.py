@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
@@ -199,7 +200,7 @@ def transform(
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
     needed = list(dict.fromkeys([*columns, *copied]))
     fills = streaming.takes_gaps(fitted)
-    rows, total = 0, source.n_rows()
+    rows, total, began = 0, source.n_rows(), perf_counter()
     with (
         out.counting() as count,
         open_writer(place, source.marks()) as writer,
@@ -211,6 +212,8 @@ def transform(
             copies = [batch.get_column(name) for name in beside]
             writer.add(pl.DataFrame([*copies, *features.get_columns()]))
             rows += batch.height
+            if rows == batch.height and total:
+                out.expect("The rest", (perf_counter() - began) * (total / rows - 1))
             count("transforming rows", rows, total)
         if rows == 0:
             raise DataError(f"{data} has no rows.")
