@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,18 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     command = "depmax compare bundled:wine --method dependence-filter "
     assert command in page
     assert f"Report: {tmp_path / 'report.html'}" in result.stderr
+
+
+def test_the_report_makes_parts_of_dates_before_it_takes_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    days = [datetime(2024, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 700, 90)]
+    late = [float(day.month > 6) for day in days]
+    rows = {"day": days, "x": rng.normal(size=90), "y": late + rng.normal(0, 0.1, 90)}
+    pl.DataFrame(rows).write_csv(tmp_path / "days.csv")
+    result = run("compare", "days.csv", "-t", "y", *SMALL, "-m", "BAHSIC")
+    assert result.exit_code == 0, result.output
+    page = html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "few = found.expand.transform(X)[['day: month'" in page
 
 
 def test_the_answer_for_machines(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def compare(
             ignore=ignored,
             planted=judging.planted,
         )
+        found = replace(found, expand=table.expand)
     with out.working("fitting the recommended method on all rows"):
         verdict = found.verdict
     _show(out, found, verdict)
