@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax import Expand, KernelRidgeElimination, Prepare
+from depmax.evaluation import profile
 
 DAYS = [dt.date(2023, 12, 30) + dt.timedelta(days=int(step)) for step in range(0, 240, 4)]
 COMPLAINTS = [
@@ -61,10 +64,37 @@ def test_new_rows_use_the_first_day_and_the_words_of_fit():
     }
     made = expand.transform(pl.DataFrame(later))
     assert made["sold: days"].to_list()[0] == (dt.date(2025, 1, 1) - DAYS[0]).days
-    assert np.isnan(made["sold: days"].to_list()[1])
+    assert made["sold: days"].to_list()[1] is None
     words = made.select([name for name in made.columns if name.startswith("note: ")])
     assert words.width == 2
     assert words.to_numpy().sum() == 0
+
+
+def test_a_gap_holds_no_word():
+    notes = [None if row % 3 == 0 else text for row, text in enumerate(COLUMNS["note"])]
+    named = [
+        Expand().fit(frame({"note": notes})).get_feature_names_out().tolist()
+        for frame in (pd.DataFrame, pl.DataFrame, pa.table)
+    ]
+    assert named[0] == named[1] == named[2]
+    assert "note: nan" not in named[0]
+
+
+def test_columns_of_pandas_need_no_text_as_names():
+    frame = LIBRARIES["pandas"](COLUMNS)
+    numbered = frame.set_axis(range(4), axis=1).set_axis(np.arange(60) * 7, axis=0)
+    expand = Expand().fit(numbered)
+    made = expand.transform(numbered)
+    assert made.columns.tolist() == expand.get_feature_names_out().tolist()
+    assert {"0: month", "1: broken", "2", "3"} <= set(made.columns)
+    assert made.index.equals(numbered.index)
+    np.testing.assert_array_equal(made["0: month"], frame["sold"].dt.month)
+
+
+@pytest.mark.parametrize("read", [depmax.compare, profile], ids=["compare", "profile"])
+def test_lazy_frames_are_refused_with_the_remedy(read):
+    with pytest.raises(TypeError, match=r"lazy frame: pass X\.collect"):
+        read(pl.LazyFrame(COLUMNS), *([np.arange(60.0)] if read is depmax.compare else []))
 
 
 def test_times_are_those_of_the_clock():
@@ -108,7 +138,7 @@ def test_a_pipeline_finds_the_month_and_the_word_and_is_saved(tmp_path):
     np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
 
 
-def test_compare_takes_dates_and_texts_as_they_are():
+def test_compare_takes_dates_and_texts_as_they_are(tmp_path):
     rng = np.random.default_rng(1)
     days = pd.to_datetime("2022-01-01") + pd.to_timedelta(rng.integers(0, 900, 150), unit="D")
     frame = pd.DataFrame({"sold": days, "size": rng.normal(size=150)})
@@ -120,3 +150,7 @@ def test_compare_takes_dates_and_texts_as_they_are():
     model = found.estimator()
     assert model.score(frame, y) > 0.5
     assert found.transformer().transform(frame).shape[0] == 150
+    page = html.unescape(found.to_html(tmp_path / "report.html").read_text(encoding="utf-8"))
+    line = re.search(r"few = (found.+\])", page)
+    few = eval(line[1], {"found": found, "X": frame})  # what the report tells readers to type
+    assert tuple(few.columns) == found.verdict.columns

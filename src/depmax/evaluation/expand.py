@@ -97,7 +97,8 @@ class Expand(TransformerMixin, BaseEstimator):
             return self
         _check_feature_names(self, X, reset=True)
         _check_n_features(self, X, reset=True)
-        frame = nw.from_native(X, eager_only=True)
+        frame = _named(X)
+        self._columns = frame.columns
         for name in frame.columns:
             column = frame[name]
             if self.dates and is_date(column.dtype):
@@ -131,7 +132,7 @@ class Expand(TransformerMixin, BaseEstimator):
         _check_n_features(self, X, reset=False)
         if not (self.dates_ or self.words_):
             return X
-        frame = nw.from_native(X, eager_only=True)
+        frame = _named(X)
         made = [
             column
             for name in (*self.dates_, *self.words_)
@@ -150,9 +151,12 @@ class Expand(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         parts: Mapping[str, list[str]] = {**self.dates_, **self.words_}
+        named = _check_feature_names_in(self, input_features)
+        if parts and input_features is None:
+            named = self._columns
         names = [
             out
-            for name in _check_feature_names_in(self, input_features)
+            for name in named
             for out in ([f"{name}: {part}" for part in parts[name]] if name in parts else [name])
         ]
         return np.asarray(names, dtype=object)
@@ -179,7 +183,9 @@ class Expand(TransformerMixin, BaseEstimator):
             counter = CountVectorizer(vocabulary=parts, binary=True, dtype=np.int8)
             held = counter.transform(_texts(column)).toarray() if parts else np.empty((0, 0))
             values = dict(zip(parts, held.T, strict=True))
-        return [nw.new_series(f"{name}: {part}", values[part], backend=library) for part in parts]
+        made = [nw.new_series(f"{name}: {part}", values[part], backend=library) for part in parts]
+        # What has no date is a gap as the library writes it, not NaN.
+        return [each.fill_nan(None) if each.dtype.is_float() else each for each in made]
 
     def _parts(self, name: str, column: Any) -> dict[str, np.ndarray]:
         """Every part of a column of dates; NaN where there is none."""
@@ -217,6 +223,13 @@ def is_sentences(column: Any) -> bool:
     return 2 * int((spaces >= FEWEST_WORDS - 1).sum()) > len(known)
 
 
+def _named(X: Any) -> Any:
+    """A frame whose columns are named by text, as pandas does not demand."""
+    frame = nw.from_native(X, eager_only=True)
+    other = {name: str(name) for name in frame.columns if not isinstance(name, str)}
+    return frame.rename(other) if other else frame
+
+
 def _days(column: Any) -> np.ndarray:
     """Days since 1970 of dates, of the clock on the wall; the length of durations in days."""
     dtype = column.dtype
@@ -237,7 +250,8 @@ def _varies(values: np.ndarray) -> bool:
 
 
 def _texts(column: Any) -> list[str]:
-    return ["" if text is None else str(text) for text in column.to_list()]
+    gaps = column.is_null().to_list()
+    return ["" if gap else str(text) for text, gap in zip(column.to_list(), gaps, strict=True)]
 
 
 def _telling_words(texts: list[str], most: int) -> list[str]:

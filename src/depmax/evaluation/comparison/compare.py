@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from depmax._text import counted
 from depmax.data import Task, read_target
 from depmax.data.columns import is_frame
-from depmax.data.table import without_groups
+from depmax.data.table import refuse_unreadable, without_groups
 from depmax.data.weights import read_weights
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
@@ -361,6 +361,7 @@ def _read_table(
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows must be None or at least 1, got {max_rows!r}.")
     X = list(X) if isinstance(X, tuple) else X
+    refuse_unreadable(X, "X", "compare")
     X, groups = without_groups(X, groups)
     expand = None
     if prepare and is_frame(X):

@@ -116,7 +116,8 @@ def use_section(comparison: Comparison, use: str) -> Section | None:
     if verdict.columns and len(verdict.columns) <= 20:
         names, places = list(verdict.columns), [int(place) for place in comparison.kept]
         named = hasattr(comparison.X, "columns")
-        lines.insert(0, f"few = X[{names!r}]" if named else f"few = X[:, {places}]")
+        rows = "X" if comparison.expand is None else "found.expand.transform(X)"
+        lines.insert(0, f"few = {rows}[{names!r}]" if named else f"few = X[:, {places}]")
     elif verdict.outcome == "features":
         lines.insert(0, "features = found.transformer().transform(X)")
     code = [Code("In Python, after found = compare(X, y)", "\n".join(lines))]
@@ -125,13 +126,13 @@ def use_section(comparison: Comparison, use: str) -> Section | None:
     downloads: tuple[Download, ...] = ()
     if verdict.columns:
         adjusted = comparison.screening.pvalues_adjusted
-        rows = [
+        cells = [
             f"{quoted(name)},{rank},{adjusted[column]:.6g}"
             for rank, (name, column) in enumerate(
                 zip(verdict.columns, comparison.kept, strict=True), 1
             )
         ]
-        table = "\n".join(["column,rank,pvalue_adjusted", *rows]) + "\n"
+        table = "\n".join(["column,rank,pvalue_adjusted", *cells]) + "\n"
         plain = "\n".join(verdict.columns) + "\n"
         downloads = (
             Download("Kept columns (CSV)", "kept_columns.csv", table, "text/csv"),

@@ -16,7 +16,7 @@ import numpy as np
 from depmax._extras import library_of, make_frame
 from depmax._text import counted, html_table, listed, share
 from depmax.data.columns import is_frame
-from depmax.data.table import some_rows
+from depmax.data.table import refuse_unreadable, some_rows
 from depmax.evaluation.comparison.cautions import COPIED_ROWS, Caution
 from depmax.evaluation.comparison.problem import Listener, Progress, read_listener
 from depmax.evaluation.profiling.columns import ColumnProfile, ColumnRead, columns_of
@@ -237,6 +237,7 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     size ('code',)
     x ('squared',)
     """
+    refuse_unreadable(X, "X", "profile")
     frame = nw.from_native(X, eager_only=True) if is_frame(X) else X
     n_rows, n_columns = (*np.shape(frame), 1)[:2]
     sample = some_rows(n_rows, n_compared(n_rows, n_columns))
