@@ -319,8 +319,11 @@ def gives_away(names: Sequence[str], target: str) -> str:
 def kept_alike(X: Any, method: str) -> str:
     """Whether columns that a method keeps, best first, are near copies of better ones.
 
-    Half of them must be: single pairs are common, and where dropping one loses something, fine.
+    Half of them must be: single pairs are common. What KernelRidgeElimination keeps beside a near
+    copy adds something to it: small differences, as between wavelengths, can matter.
     """
+    if plain_name(method) == plain_name(SEARCHES_DISTINCT):
+        return ""
     read = read_table(X, missing="neutral")
     n_kept = read.values.shape[1]
     if n_kept < 2 or sparse.issparse(read.values):
@@ -332,15 +335,12 @@ def kept_alike(X: Any, method: str) -> str:
         return ""
     names = read.names or numbered_columns(n_kept)
     one = len(copies) == 1
-    remedy = "Their small differences may matter, or fewer columns do as well. "
-    if plain_name(method) != plain_name(SEARCHES_DISTINCT):
-        remedy = f"To keep columns that add something to each other, use {SEARCHES_DISTINCT}. "
     return (
         f"{listed([names[place] for place in copies], 6)} {'is a' if one else 'are'} near "
         f"{'copy of a better column that is' if one else 'copies of better columns that are'} kept "
         f"too, with at least {ALIKE:.0%} of {'its' if one else 'their'} variation in common. "
-        f"{remedy}Where neighbours belong together, as in spectra, give them one label in "
-        "column_groups."
+        f"To keep columns that add something to each other, use {SEARCHES_DISTINCT}. Where "
+        "neighbours belong together, as in spectra, give them one label in column_groups."
     )
 
 
