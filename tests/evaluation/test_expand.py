@@ -80,6 +80,18 @@ def test_a_gap_holds_no_word():
     assert "note: nan" not in named[0]
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_new_columns_of_gaps_are_gaps_and_of_another_type_are_refused(library):
+    read = LIBRARIES[library]
+    expand = Expand().fit(read(COLUMNS))
+    gaps = {"sold": [None] * 60, "note": [None] * 60}
+    made = expand.transform((pd.DataFrame if library == "pandas" else read)(COLUMNS | gaps))
+    assert pd.isna(np.asarray(made["sold: days"])).all()
+    assert not np.asarray(made["note: broken"]).any()
+    with pytest.raises(TypeError, match="'note' of X held texts"):
+        expand.transform(read(COLUMNS | {"note": np.arange(60.0)}))
+
+
 def test_columns_of_pandas_need_no_text_as_names():
     frame = LIBRARIES["pandas"](COLUMNS)
     numbered = frame.set_axis(range(4), axis=1).set_axis(np.arange(60) * 7, axis=0)

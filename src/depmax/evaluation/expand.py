@@ -172,11 +172,17 @@ class Expand(TransformerMixin, BaseEstimator):
     def _made(self, name: str, column: Any, library: Any) -> list[Any]:
         """Columns in the place of one of dates or of sentences."""
         if name in self.dates_:
-            if not is_date(column.dtype):
-                raise TypeError(f"Column {name!r} of X held dates when Expand was fitted.")
-            values: Mapping[str, np.ndarray] = self._parts(name, column)
             parts = self.dates_[name]
+            values: Mapping[str, np.ndarray]
+            if is_date(column.dtype):
+                values = self._parts(name, column)
+            elif column.is_null().all():  # a column of gaps has lost its type
+                values = dict.fromkeys(parts, np.full(len(column), np.nan))
+            else:
+                raise TypeError(f"Column {name!r} of X held dates when Expand was fitted.")
         else:
+            if column.dtype.is_numeric() and not column.is_null().all():
+                raise TypeError(f"Column {name!r} of X held texts when Expand was fitted.")
             from sklearn.feature_extraction.text import CountVectorizer
 
             parts = self.words_[name]
