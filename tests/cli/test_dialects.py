@@ -319,7 +319,8 @@ def test_what_a_new_file_leaves_open_is_as_in_the_models_file(run: Run, tmp_path
     (tmp_path / "new.txt").write_text("x\tc\n1,234\t01\n2,345\t1\n")
     result = run("transform", "model.skops", "new.txt", "-o", "out.csv")
     assert result.exit_code == 0, result.output
-    assert pl.read_csv(tmp_path / "out.csv")["x"].to_list() == [1.234, 2.345]
+    written = pl.read_csv(tmp_path / "out.csv", separator=";", decimal_comma=True)
+    assert written["x"].to_list() == [1.234, 2.345]
 
 
 def test_decimal_commas_give_the_p_values_of_decimal_points(

@@ -156,7 +156,8 @@ KERNELS_WITH_GRAPH = {
 NUMERIC = sorted(
     name
     for name, kind in short_names().items()
-    if kind().requires_vector_input and not kind().capabilities.labels
+    if kind().requires_vector_input
+    and not (kind().capabilities.labels or kind().capabilities.survival)
 )
 
 

@@ -6,6 +6,7 @@ Private modules: the limit of rows is lowered so that a small table passes it.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -47,6 +48,8 @@ SELECTORS = having(classes(selection, DependenceSelector))
 EXTRACTORS = having(classes(extraction, DependenceExtractor))
 FUNCTIONS = having(functions(dependence))
 del FUNCTIONS["resolve"]  # has another question
+#: By default it also looks at the values of the target, which a matrix does not have.
+FUNCTIONS["screen"] = partial(depmax.screen, method="hsic")
 #: An interval depends on how many rows there are.
 WHOLE_ONLY = ("hsic_interval", "hsic_variance", "samples_needed")
 

@@ -99,8 +99,8 @@ class Expand(TransformerMixin, BaseEstimator):
         _check_n_features(self, X, reset=True)
         frame = _named(X)
         self._columns = frame.columns
-        for name in frame.columns:
-            column = frame[name]
+        for place, name in enumerate(frame.columns):
+            column = frame[:, place]
             if self.dates and is_date(column.dtype):
                 days = _days(column)
                 self.first_days_[name] = 0 if np.isnan(days).all() else int(np.nanmin(days) // 1)
@@ -232,8 +232,10 @@ def is_sentences(column: Any) -> bool:
 def _named(X: Any) -> Any:
     """A frame whose columns are named by text, as pandas does not demand."""
     frame = nw.from_native(X, eager_only=True)
-    other = {name: str(name) for name in frame.columns if not isinstance(name, str)}
-    return frame.rename(other) if other else frame
+    if all(isinstance(name, str) for name in frame.columns):
+        return frame
+    names = [str(name) for name in frame.columns]
+    return nw.from_native(frame.to_native().set_axis(names, axis=1), eager_only=True)
 
 
 def _days(column: Any) -> np.ndarray:
