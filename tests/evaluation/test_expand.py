@@ -118,6 +118,13 @@ def test_times_are_those_of_the_clock():
     assert list(made.index) == [7, 3]
 
 
+def test_a_frame_of_which_nothing_would_be_left_is_refused():
+    one_day = pd.to_datetime(["2024-07-01"] * 3)
+    with pytest.raises(ValueError, match="no column would be left"):
+        Expand().fit(pd.DataFrame({"sold": one_day}))
+    assert Expand().fit_transform(pd.DataFrame({"sold": one_day, "n": range(3)})).shape == (3, 1)
+
+
 def test_what_it_is_told_to_leave_stays():
     frame = pl.DataFrame(COLUMNS)
     assert Expand(False, n_words=0).fit_transform(frame).columns == frame.columns

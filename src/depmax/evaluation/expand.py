@@ -109,6 +109,10 @@ class Expand(TransformerMixin, BaseEstimator):
             elif self.n_words and is_sentences(column):
                 self.words_[name] = _telling_words(_texts(column), self.n_words)
         made = Counter(self.get_feature_names_out().tolist())
+        if frame.columns and not made:
+            raise ValueError(
+                "X has only dates and texts that say the same in all rows: no column would be left."
+            )
         twice = [name for name, count in made.items() if count > 1]
         if twice:
             raise ValueError(f"Rename column {twice[0]!r} of X: a part of another is called so.")

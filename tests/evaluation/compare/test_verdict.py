@@ -98,6 +98,16 @@ class TestOutcomes:
         assert verdict.outcome == "too few rows"
         assert verdict.headline.startswith("24 rows are too few")
 
+    def test_dependence_that_helps_no_prediction_is_not_a_reason_to_keep_all(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(150, 4))
+        y = np.exp(1.5 * X[:, 0]) * rng.normal(size=150)  # the spread depends on x0, the mean not
+        found = compare(X, y, ["correlation filter"], judge=Ridge(), cv=4, random_state=0)
+        assert found.verdict.pvalue < 0.05
+        assert found.verdict.n_dependent == 1
+        assert max(row["r2"] for row in found.rows()) <= 0
+        assert found.verdict.outcome == "too few rows"
+
 
 @pytest.fixture(name="found", scope="module")
 def run():

@@ -147,7 +147,9 @@ def decide(comparison: Comparison) -> Verdict:
     pvalue = min(1.0, evidence.pvalue_of_guessing() / 0.8, alone / 0.2)
     columns = comparison.kept_names(place)
     outcome: Outcome
-    if pvalue > LEVEL or evidence.scores[place] <= guess:
+    # A prediction by the mean of all rows has R² = 0: what stays below it is of no use.
+    useless = max(guess, 0.0) if metric.name == "r2" else guess
+    if pvalue > LEVEL or evidence.scores[place] <= useless:
         outcome = _no_signal(comparison, guess, bool(n_dependent))
     elif not method.has_dimension or chosen.size is None:
         outcome = "all columns" if method.complexity == 0 else "method"
