@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -252,13 +251,14 @@ def test_names_that_mislead_are_shown_as_they_are(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://no.such.host.invalid:8786", "tcp://a"])
-def test_an_address_that_is_none_is_refused_at_once(fails: Any, address: str) -> None:
-    pytest.importorskip("distributed", reason="needs Dask")
-    began = time.perf_counter()
+def test_an_address_that_is_none_is_refused_at_once(
+    fails: Any, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs Dask")
+    monkeypatch.delattr(distributed, "Client")  # which tries for a long time
     line = fails(2, "compare", "bundled:wine", "--scheduler", address)
     assert "--scheduler" in line
     assert address in line
-    assert time.perf_counter() - began < 10
 
 
 def test_a_host_that_does_not_answer_is_named(fails: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,16 +119,17 @@ def test_a_column_of_dates_is_one_however_it_is_read(
     assert pl.concat(source.batches(["x", "day"], 2)).equals(whole.select("x", "day"))
 
 
-def test_very_many_columns_of_text_take_seconds(tmp_path: Path) -> None:
-    """Ten seconds for 12,000; each distinct cell is looked at once."""
+def test_columns_of_words_are_not_tried_as_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each distinct cell is looked at once: tables may have thousands of such columns."""
     rng = np.random.default_rng(0)
-    names = [f"gene {j}" for j in range(3000)]
+    names = [f"gene {j}" for j in range(300)]
     cells = rng.choice(["low", "high", "NA", "site A1"], (100, len(names)))
     lines = [",".join(names), *(",".join(row) for row in cells)]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    began = time.process_time()
+    monkeypatch.delattr("depmax.cli.reading.cells.read_numbers")
     frame = open_source(str(tmp_path / "a.csv")).read()
-    assert time.process_time() - began < 2.5
     assert set(frame.dtypes) == {pl.String}
     assert frame.null_count().sum_horizontal().item() == (cells == "NA").sum()
 

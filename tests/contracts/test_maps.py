@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import numpy as np
@@ -127,10 +126,8 @@ def test_a_long_search_for_pivots_says_so_before_it_starts(
         "map": lambda: MAPS[name]().fit(rows),
         "kernel": lambda: hsic(rows, rows[:, 0], kernel=MAPS[name]()),
     }[through]
-    start = time.process_time()
     with pytest.raises(RuntimeError, match="pivots among 2,500 rows"):
         call()
-    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("name", ["IncompleteCholesky", "BasisSelection"])
