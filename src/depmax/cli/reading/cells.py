@@ -26,24 +26,6 @@ _GROUPED = {
 _GROUP_MARKS = {".": r"[, '’\u00a0\u202f]", ",": r"[. '’\u00a0\u202f]"}
 _BOOLEANS = {"true": True, "True": True, "TRUE": True}
 _BOOLEANS |= {"false": False, "False": False, "FALSE": False}
-_DATES: tuple[tuple[Any, str], ...] = (
-    (pl.Date, "%Y-%m-%d"),
-    (pl.Date, "%Y/%m/%d"),
-    (pl.Date, "%d.%m.%Y"),
-    (pl.Date, "%d/%m/%Y"),
-    (pl.Date, "%m/%d/%Y"),
-    (pl.Date, "%d-%m-%Y"),
-    (pl.Datetime, "%Y-%m-%d %H:%M:%S%.f"),
-    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.f"),
-    (pl.Datetime, "%Y-%m-%d %H:%M"),
-    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.fZ"),
-    (pl.Datetime, "%d.%m.%Y %H:%M"),
-    (pl.Datetime, "%d/%m/%Y %H:%M"),
-    (pl.Time, "%H:%M:%S"),
-    (pl.Time, "%H:%M"),
-)
-
-
 _DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
 #: What may stand before or after all numbers of a column.
 _UNITS = "$€£¥%"
@@ -64,6 +46,62 @@ def _is_word(cell: str) -> bool:
     return _WORD.fullmatch(cell) is not None and _SPECIAL.fullmatch(cell) is None
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way to read a column, which its cells may rule out."""
+
+    kind: Any  # of polars
+    form: str = ""  # how dates are written
+    mark: str = "."  # before the decimals of numbers
+    unit: str = ""  # the sign that numbers come with
+
+    def read(self, text: pl.Series, options: ReadOptions) -> pl.Series:
+        """Cells of a file as values, nothing where one is missing."""
+        if self.kind.is_numeric():
+            return self._numbers(text, options)
+        if self.kind == pl.Null:
+            return pl.Series(text.name, [None] * text.len(), dtype=pl.Null)
+        return self.values(clean(text, options.missing))
+
+    def values(self, text: pl.Series) -> pl.Series:
+        """Booleans, dates or words, nothing where a cell is something else."""
+        if self.kind == pl.Boolean:
+            return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+        return text.str.strptime(self.kind, self.form, strict=False) if self.form else text
+
+    def _numbers(self, text: pl.Series, options: ReadOptions) -> pl.Series:
+        whole = self.kind == pl.Int64
+        if not options.number_is_missing and (whole or self.mark == "."):
+            numbers = text.cast(self.kind, strict=False)
+            nan = not whole and bool(numbers.is_nan().any())
+            if numbers.null_count() == 0 and not nan:
+                return numbers
+        text = clean(text, (*options.missing, *options.missing_numbers))
+        text = without_unit(text, self.unit)
+        return text.cast(self.kind) if whole else read_numbers(text, self.mark)
+
+
+_WORDS = Way(pl.String())
+#: In this order; numbers come before them, words after them.
+_WAYS = (
+    Way(pl.Boolean()),
+    Way(pl.Date(), "%Y-%m-%d"),
+    Way(pl.Date(), "%Y/%m/%d"),
+    Way(pl.Date(), "%d.%m.%Y"),
+    Way(pl.Date(), "%d/%m/%Y"),
+    Way(pl.Date(), "%m/%d/%Y"),
+    Way(pl.Date(), "%d-%m-%Y"),
+    Way(pl.Datetime(), "%Y-%m-%d %H:%M:%S%.f"),
+    Way(pl.Datetime(), "%Y-%m-%dT%H:%M:%S%.f"),
+    Way(pl.Datetime(), "%Y-%m-%d %H:%M"),
+    Way(pl.Datetime(), "%Y-%m-%dT%H:%M:%S%.fZ"),
+    Way(pl.Datetime(), "%d.%m.%Y %H:%M"),
+    Way(pl.Datetime(), "%d/%m/%Y %H:%M"),
+    Way(pl.Time(), "%H:%M:%S"),
+    Way(pl.Time(), "%H:%M"),
+)
+
+
 @dataclass
 class CellEvidence:
     """What the cells of a column allow, as more and more of them are seen."""
@@ -72,7 +110,6 @@ class CellEvidence:
     cells: int = 0  # that are not missing
     values: int = 0  # that are not missing in a column of numbers either
     whole: bool = True
-    booleans: bool = True
     lines: bool = False  # whether a cell holds several lines
     #: Cells that are numbers with either mark before the decimals.
     numbers: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})
@@ -81,7 +118,8 @@ class CellEvidence:
     odd: str = ""
     #: Signs that numbers come with, such as % or $; of one kind in a column of numbers.
     units: set[str] = field(default_factory=set)
-    dates: list[tuple[Any, str]] = field(default_factory=lambda: list(_DATES))
+    #: What the cells may be beside numbers and words.
+    ways: Sequence[Way] = _WAYS
 
     def add(self, text: pl.Series) -> None:
         """Look at further cells."""
@@ -97,19 +135,15 @@ class CellEvidence:
         self.whole &= not unit
         values = without_unit(values, unit)
         self.whole &= values.cast(pl.Int64, strict=False).null_count() == 0
-        if self.booleans:
-            self.booleans = bool(text.is_in(list(_BOOLEANS)).all())
         point, comma = (read_numbers(values, mark) for mark in (".", ","))
         self.numbers["."] += point.len() - point.null_count()
         self.numbers[","] += comma.len() - comma.null_count()
         self._remember(values, point, comma)
         self.lines = self.lines or bool(text.str.contains("\n", literal=True).any())
         may_be_dates = text.len() == 0 or _DATE_LIKE.match(str(text[0])) is not None
-        kept = []
-        for kind, form in self.dates if may_be_dates and not self.are_numbers(".") else ():
-            if text.str.strptime(kind, form, strict=False).null_count() == 0:
-                kept.append((kind, form))
-        self.dates = kept
+        may_be_dates &= not self.are_numbers(".")
+        ways = [way for way in self.ways if may_be_dates or not way.form]
+        self.ways = [way for way in ways if way.values(text).null_count() == 0]
 
     def _are_words(self, text: pl.Series) -> bool:
         """Count text that can be nothing else by its distinct cells: tables have many columns."""
@@ -121,9 +155,9 @@ class CellEvidence:
         for cell, count in ((cell.strip(), count) for cell, count in counts.items()):
             if cell not in self.options.missing:
                 self.cells += count
-                self.booleans &= cell in _BOOLEANS
                 self.lines |= "\n" in cell
-                self.dates = []
+                is_boolean = cell in _BOOLEANS
+                self.ways = [way for way in self.ways if is_boolean and way.kind == pl.Boolean]
                 if cell not in self.options.missing_numbers:
                     self.values += count
                     self.whole = False
@@ -149,8 +183,7 @@ class CellEvidence:
         self.units.add("")
         self.numbers["."] += text.len()
         self.numbers[","] += with_comma
-        self.booleans = False
-        self.dates = []
+        self.ways = ()
         return True
 
     @property
@@ -169,6 +202,15 @@ class CellEvidence:
     def are_numbers(self, mark: str) -> bool:
         """Whether all cells are numbers with this mark before the decimals, in the same unit."""
         return 0 < self.values == self.numbers[mark] and len(self.units) == 1
+
+    def way(self, decimal: str) -> Way:
+        """How the column is read, as all of its cells allow."""
+        if self.cells == 0:
+            return Way(pl.Null())
+        if self.are_numbers(decimal):
+            kind = pl.Int64() if self.whole else pl.Float64()
+            return Way(kind, mark=decimal, unit=next(iter(self.units)))
+        return self.ways[0] if self.ways else _WORDS
 
 
 def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
@@ -220,66 +262,32 @@ def read_numbers(text: pl.Series, mark: str) -> pl.Series:
 
 @dataclass(frozen=True)
 class Types:
-    """Types of all columns, the mark before decimals, and what should be said of them."""
+    """How all columns are read, the mark before decimals, and what should be said of them."""
 
-    columns: Mapping[str, pl.DataType]
-    #: Type and format of columns of dates, which are text otherwise.
-    dates: Mapping[str, tuple[Any, str]]
+    ways: Mapping[str, Way]
     decimal: str
     assumed: tuple[str, ...]
     notes: tuple[str, ...]
-    #: The sign that the numbers of a column come with.
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    def convert(self, name: str, text: pl.Series, options: ReadOptions) -> pl.Series:
-        """Cells of a column as values of its type."""
-        kind = self.columns[name]
-        if kind in (pl.Int64, pl.Float64):
-            if not options.number_is_missing and (kind == pl.Int64 or self.decimal == "."):
-                numbers = text.cast(kind, strict=False)
-                nan = kind == pl.Float64 and bool(numbers.is_nan().any())
-                if numbers.null_count() == 0 and not nan:
-                    return numbers
-            text = clean(text, (*options.missing, *options.missing_numbers))
-            text = without_unit(text, self.units.get(name, ""))
-            return text.cast(kind) if kind == pl.Int64 else read_numbers(text, self.decimal)
-        text = clean(text, options.missing)
-        if kind == pl.Boolean:
-            return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
-        if kind == pl.Null:
-            return pl.Series(name, [None] * text.len(), dtype=pl.Null)
-        return text.str.strptime(*self.dates[name]) if name in self.dates else text
 
 
 def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator: str) -> Types:
     """Decide on the mark before decimals, then on the type of every column."""
     with_mark = {name: seen for name, seen in evidence.items() if seen.marked}
-    decimal, assumed = options.decimal or ".", []
+    decimal, said = options.decimal or ".", ""
     if options.decimal is None:
         decimal, said = _find_decimal(with_mark, options, separator)
-        assumed += [said] if said else []
-    columns = {
-        name: pl.String() if name in options.text else _type(seen, decimal)
-        for name, seen in evidence.items()
+    found = {name: seen for name, seen in evidence.items() if name not in options.text}
+    ways = dict.fromkeys(evidence, _WORDS) | {n: seen.way(decimal) for n, seen in found.items()}
+    nearly = {
+        name: seen
+        for name, seen in found.items()
+        if ways[name].kind == pl.String and seen.numbers[decimal] > seen.cells / 2
     }
-    dates = {name: evidence[name].dates[0] for name in columns if columns[name].is_temporal()}
-    nearly = [
-        name
-        for name, seen in evidence.items()
-        if columns[name] == pl.String and name not in options.text
-        if seen.numbers[decimal] > seen.cells / 2
-    ]
-    notes = _about_odd_cells({name: evidence[name] for name in nearly}, decimal)
-    units = {
-        name: unit
-        for name, seen in evidence.items()
-        if columns[name] == pl.Float64
-        for unit in seen.units - {""}
-    }
-    if units:
-        shown = listed(f"{name!r} ({unit})" for name, unit in units.items())
-        notes += (f"Signs are left out of the numbers of {shown}.",)
-    return Types(columns, dates, decimal, tuple(assumed), notes, units)
+    notes = _about_odd_cells(nearly, decimal)
+    with_unit = [f"{name!r} ({way.unit})" for name, way in ways.items() if way.unit]
+    if with_unit:
+        notes += (f"Signs are left out of the numbers of {listed(with_unit)}.",)
+    return Types(ways, decimal, (said,) if said else (), notes)
 
 
 #: Different cells that notes name; columns with others are counted.
@@ -340,13 +348,3 @@ def _find_decimal(
     meaning = "decimals" if decimal in example else "thousands"
     shown = listed(map(repr, either), 3)
     return decimal, f"{example} with {meaning} after the mark (column {shown})"
-
-
-def _type(seen: CellEvidence, decimal: str) -> pl.DataType:
-    if seen.cells == 0:
-        return pl.Null()
-    if seen.are_numbers(decimal):
-        return pl.Int64() if seen.whole else pl.Float64()
-    if seen.booleans:
-        return pl.Boolean()
-    return seen.dates[0][0]() if seen.dates else pl.String()

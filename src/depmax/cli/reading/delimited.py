@@ -91,13 +91,13 @@ class Delimited(Source):
         return Marks(separator, decimal)
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        return self.types.columns
+        return {name: way.kind for name, way in self.types.ways.items()}
 
     def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Read as they are needed."""
-        types = self.types
+        ways = self.types.ways
         for batch in self._text(columns):
-            cells = [types.convert(text.name, text, self.options) for text in batch.iter_columns()]
+            cells = [ways[text.name].read(text, self.options) for text in batch.iter_columns()]
             yield from pl.DataFrame(cells).iter_slices(size)
 
     def _text(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
