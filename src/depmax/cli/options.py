@@ -17,7 +17,6 @@ import typer
 
 from depmax._resources import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError, guarded
-from depmax.cli.help import MORE, HelpAll
 from depmax.cli.reading.source import ReadOptions
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from depmax.cli.reading.source import Source
     from depmax.cli.table import Request
 
+#: Panel of the options that few people need, and where a context says that all are asked for.
+MORE, ALL = "More options", "depmax.help_all"
 #: Where fields keep their options.
 _OPTION = "option"
 
@@ -141,6 +142,18 @@ DatasetName = Annotated[
         show_default=False,
         autocompletion=_complete(_dataset_names),
     ),
+]
+
+
+def _show_all(context: typer.Context, requested: bool) -> None:
+    if requested:
+        context.meta[ALL] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, _flag("Show all options.", "--help-all", is_eager=True, callback=_show_all)
 ]
 
 
