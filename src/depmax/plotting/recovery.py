@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass
+@dataclass(repr=False)
 class RecoveryDisplay(Display):
     """Columns that selectors keep: those that matter, from the left, and others, from the right.
 
