@@ -26,13 +26,23 @@ _GROUPED = {
 _GROUP_MARKS = {".": r"[, '’\u00a0\u202f]", ",": r"[. '’\u00a0\u202f]"}
 _BOOLEANS = {"true": True, "True": True, "TRUE": True}
 _BOOLEANS |= {"false": False, "False": False, "FALSE": False}
-_DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
-#: What may stand before or after all numbers of a column.
-_UNITS = "$€£¥%"
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+         "%d-%B-%Y", "%d %B %Y")  # fmt: skip
+_CLOCKS = (" %H:%M:%S%.f", "T%H:%M:%S%.f", " %H:%M", "T%H:%M:%S%.fZ")
+_DATE_LIKE = r"^\d{1,4}([-/.:]\d|[- ]?[A-Za-z]{3})"
+#: A day with a year of two digits, by the century that Excel takes it for.
+_SHORT_YEARS = {
+    century: rf"^(\d{{1,2}}(?:[-/.]\d{{1,2}}|[- ]?[A-Za-z]{{3,9}})[-/. ]?)({years})([ T].*)?$"
+    for century, years in (("19", r"[3-9]\d"), ("20", r"[0-2]\d"))
+}
+#: What may stand before or after all numbers of a column, and a unit that may stand after them.
+_SIGNS = "$€£¥%"
+_UNIT = re.compile(r"[+-]?\d[\d.,]*\s?([^\W\d_eE][^\W\d_]*(?:/[^\W\d_]+)?)")
 
 
-#: A cell that can be neither a number nor a date: it has no digit, or a letter that neither has.
-_WORD = re.compile(r"\D*|.*[^\W\deETZ_].*", re.DOTALL)
+#: A cell that is no number, date or size: it has no digit, or begins with another character and has
+#: a letter that these have not.
+_WORD = re.compile(r"\D*|(?!\s*[+-]?\d).*[^\W\deETZ_].*", re.DOTALL)
 #: What reads as a number all the same.
 _SPECIAL = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
@@ -48,26 +58,29 @@ def _is_word(cell: str) -> bool:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to read a column, which its cells may rule out."""
+    """One way to read the cells of a column."""
 
     kind: Any  # of polars
     form: str = ""  # how dates are written
     mark: str = "."  # before the decimals of numbers
-    unit: str = ""  # the sign that numbers come with
+    unit: str = ""  # the sign or unit that numbers come with
 
     def read(self, text: pl.Series, options: ReadOptions) -> pl.Series:
         """Cells of a file as values, nothing where one is missing."""
         if self.kind.is_numeric():
             return self._numbers(text, options)
-        if self.kind == pl.Null:
-            return pl.Series(text.name, [None] * text.len(), dtype=pl.Null)
-        return self.values(clean(text, options.missing))
-
-    def values(self, text: pl.Series) -> pl.Series:
-        """Booleans, dates or words, nothing where a cell is something else."""
+        if self.form:
+            return self.dates(clean(text, (*options.missing, *options.missing_numbers)))
+        text = clean(text, options.missing)
         if self.kind == pl.Boolean:
             return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
-        return text.str.strptime(self.kind, self.form, strict=False) if self.form else text
+        if self.kind == pl.Null:
+            return pl.Series(text.name, [None] * text.len(), dtype=pl.Null)
+        return text
+
+    def dates(self, text: pl.Series) -> pl.Series:
+        """Dates, nothing where a cell is something else."""
+        return with_century(text).str.strptime(self.kind, self.form, strict=False)
 
     def _numbers(self, text: pl.Series, options: ReadOptions) -> pl.Series:
         whole = self.kind == pl.Int64
@@ -82,21 +95,10 @@ class Way:
 
 
 _WORDS = Way(pl.String())
-#: In this order; numbers come before them, words after them.
-_WAYS = (
-    Way(pl.Boolean()),
-    Way(pl.Date(), "%Y-%m-%d"),
-    Way(pl.Date(), "%Y/%m/%d"),
-    Way(pl.Date(), "%d.%m.%Y"),
-    Way(pl.Date(), "%d/%m/%Y"),
-    Way(pl.Date(), "%m/%d/%Y"),
-    Way(pl.Date(), "%d-%m-%Y"),
-    Way(pl.Datetime(), "%Y-%m-%d %H:%M:%S%.f"),
-    Way(pl.Datetime(), "%Y-%m-%dT%H:%M:%S%.f"),
-    Way(pl.Datetime(), "%Y-%m-%d %H:%M"),
-    Way(pl.Datetime(), "%Y-%m-%dT%H:%M:%S%.fZ"),
-    Way(pl.Datetime(), "%d.%m.%Y %H:%M"),
-    Way(pl.Datetime(), "%d/%m/%Y %H:%M"),
+#: Ways to read dates; of two that fit, the first is taken.
+_DATES = (
+    *(Way(pl.Date(), day) for day in _DAYS),
+    *(Way(pl.Datetime(), day + clock) for clock in _CLOCKS for day in _DAYS),
     Way(pl.Time(), "%H:%M:%S"),
     Way(pl.Time(), "%H:%M"),
 )
@@ -110,6 +112,7 @@ class CellEvidence:
     cells: int = 0  # that are not missing
     values: int = 0  # that are not missing in a column of numbers either
     whole: bool = True
+    booleans: bool = True
     lines: bool = False  # whether a cell holds several lines
     #: Cells that are numbers with either mark before the decimals.
     numbers: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})
@@ -118,8 +121,10 @@ class CellEvidence:
     odd: str = ""
     #: Signs that numbers come with, such as % or $; of one kind in a column of numbers.
     units: set[str] = field(default_factory=set)
-    #: What the cells may be beside numbers and words.
-    ways: Sequence[Way] = _WAYS
+    #: Cells that are dates in each format, the first that is none, and whether years are short.
+    dated: Counter[Way] = field(default_factory=Counter)
+    undated: str = ""
+    short_years: bool = False
 
     def add(self, text: pl.Series) -> None:
         """Look at further cells."""
@@ -132,18 +137,34 @@ class CellEvidence:
         unit = _unit_of(values)
         if values.len():
             self.units.add(unit)
-        self.whole &= not unit
-        values = without_unit(values, unit)
-        self.whole &= values.cast(pl.Int64, strict=False).null_count() == 0
-        point, comma = (read_numbers(values, mark) for mark in (".", ","))
-        self.numbers["."] += point.len() - point.null_count()
-        self.numbers[","] += comma.len() - comma.null_count()
+        numbers = without_unit(values, unit)
+        self.whole &= not unit and numbers.cast(pl.Int64, strict=False).null_count() == 0
+        if self.booleans:
+            self.booleans = bool(text.is_in(list(_BOOLEANS)).all())
+        point, comma = (read_numbers(numbers, mark) for mark in (".", ","))
+        self.numbers["."] += point.count()
+        self.numbers[","] += comma.count()
         self._remember(values, point, comma)
         self.lines = self.lines or bool(text.str.contains("\n", literal=True).any())
-        may_be_dates = text.len() == 0 or _DATE_LIKE.match(str(text[0])) is not None
-        may_be_dates &= not self.are_numbers(".")
-        ways = [way for way in self.ways if may_be_dates or not way.form]
-        self.ways = [way for way in ways if way.values(text).null_count() == 0]
+        if not self.are_numbers("."):
+            self._add_dates(values)
+
+    def _add_dates(self, cells: pl.Series) -> None:
+        first = cells.filter(cells.str.contains(_DATE_LIKE)).head(1)
+        if not first.len():
+            return
+        self.short_years |= bool((with_century(cells) != cells).any())
+        for way in _DATES:
+            if way.dates(first).null_count() == 0:
+                none = way.dates(cells).is_null()
+                self.dated[way] += int((~none).sum())
+                if none.any() and not self.undated:
+                    self.undated = str(cells.filter(none)[0])
+
+    @property
+    def dates(self) -> list[Way]:
+        """Ways in which all cells are dates."""
+        return [way for way, count in self.dated.items() if count == self.values]
 
     def _are_words(self, text: pl.Series) -> bool:
         """Count text that can be nothing else by its distinct cells: tables have many columns."""
@@ -155,9 +176,8 @@ class CellEvidence:
         for cell, count in ((cell.strip(), count) for cell, count in counts.items()):
             if cell not in self.options.missing:
                 self.cells += count
+                self.booleans &= cell in _BOOLEANS
                 self.lines |= "\n" in cell
-                is_boolean = cell in _BOOLEANS
-                self.ways = [way for way in self.ways if is_boolean and way.kind == pl.Boolean]
                 if cell not in self.options.missing_numbers:
                     self.values += count
                     self.whole = False
@@ -183,7 +203,7 @@ class CellEvidence:
         self.units.add("")
         self.numbers["."] += text.len()
         self.numbers[","] += with_comma
-        self.ways = ()
+        self.booleans = False
         return True
 
     @property
@@ -210,7 +230,7 @@ class CellEvidence:
         if self.are_numbers(decimal):
             kind = pl.Int64() if self.whole else pl.Float64()
             return Way(kind, mark=decimal, unit=next(iter(self.units)))
-        return self.ways[0] if self.ways else _WORDS
+        return Way(pl.Boolean()) if self.booleans else next(iter(self.dates), _WORDS)
 
 
 def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
@@ -226,22 +246,34 @@ def _without(text: pl.Series, gaps: pl.Series) -> pl.Series:
 
 
 def _unit_of(text: pl.Series) -> str:
-    """The sign that stands before or after every cell, empty if there is none."""
+    """The sign or unit that stands before or after most cells, by the first; empty if none does."""
     first = str(text[0]) if text.len() else ""
-    found = [unit for unit in _UNITS if unit in first]
-    if len(found) != 1:
+    units = [sign for sign in _SIGNS if sign in first]
+    units += [match[1]] if (match := _UNIT.fullmatch(first)) else []
+    if len(units) != 1:
         return ""
-    unit = re.escape(found[0])
-    return found[0] if bool(text.str.contains(rf"^[+-]?{unit}|{unit}$").all()) else ""
+    return units[0] if 2 * int(_with_unit(text, units[0]).sum()) > text.len() else ""
+
+
+def _with_unit(text: pl.Series, unit: str) -> pl.Series:
+    sign = re.escape(unit)
+    return text.str.contains(rf"^[+-]?{sign}|\d\s?{sign}$")
 
 
 def without_unit(text: pl.Series, unit: str) -> pl.Series:
-    """Cells without the sign before or after their numbers."""
+    """Numbers without the sign or unit before or after them; nothing where a cell lacks it."""
     if not unit:
         return text
     sign = re.escape(unit)
-    text = text.str.replace(rf"^([+-]?){sign}\s?", "${1}")
-    return text.str.replace(rf"\s?{sign}$", "")
+    text = _without(text, ~_with_unit(text, unit))
+    return text.str.replace(rf"^([+-]?){sign}\s?", "${1}").str.replace(rf"\s?{sign}$", "")
+
+
+def with_century(text: pl.Series) -> pl.Series:
+    """Dates with years of four digits; two digits are a year from 1930 to 2029."""
+    for century, pattern in _SHORT_YEARS.items():
+        text = text.str.replace(pattern, f"${{1}}{century}${{2}}${{3}}")
+    return text
 
 
 def read_numbers(text: pl.Series, mark: str) -> pl.Series:
@@ -278,15 +310,20 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
         decimal, said = _find_decimal(with_mark, options, separator)
     found = {name: seen for name, seen in evidence.items() if name not in options.text}
     ways = dict.fromkeys(evidence, _WORDS) | {n: seen.way(decimal) for n, seen in found.items()}
-    nearly = {
-        name: seen
-        for name, seen in found.items()
-        if ways[name].kind == pl.String and seen.numbers[decimal] > seen.cells / 2
-    }
-    notes = _about_odd_cells(nearly, decimal)
-    with_unit = [f"{name!r} ({way.unit})" for name, way in ways.items() if way.unit]
-    if with_unit:
-        notes += (f"Signs are left out of the numbers of {listed(with_unit)}.",)
+    dates, notes = _find_dates({n: evidence[n] for n, way in ways.items() if way.form}, options)
+    ways |= dates
+    text = {name: seen for name, seen in found.items() if ways[name] == _WORDS}
+    notes += _about_odd_cells(text, decimal)
+    units = {name: way.unit for name, way in ways.items() if way.unit}
+    for name, unit in options.expected.units.items() if options.expected else ():
+        if units.get(name, unit) != unit:
+            raise DataError(
+                f"Numbers of {name!r} come with {units[name]}, but came with {unit} when the model "
+                "was fitted: write them alike."
+            )
+    if units:
+        shown = listed(f"{name!r} ({unit})" for name, unit in units.items())
+        notes += (f"Signs are left out of the numbers of {shown}.",)
     return Types(ways, decimal, (said,) if said else (), notes)
 
 
@@ -294,24 +331,29 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
 NAMED_CELLS = 3
 
 
-def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[str, ...]:
-    """Say which columns would be numbers except for some cells; group those with the same cells."""
-    columns_by_cells: dict[str, list[str]] = {}
-    for name, seen in nearly.items():
-        columns_by_cells.setdefault(repr(seen.odd or seen.marked), []).append(name)
+def _about_odd_cells(columns: Mapping[str, CellEvidence], decimal: str) -> tuple[str, ...]:
+    """Say which would be numbers or dates but for some cells; group those with the same cells."""
+    columns_by_cells: dict[tuple[str, str], list[str]] = {}
+    counts: dict[str, int] = {}
+    for name, seen in columns.items():
+        n_dates = max(seen.dated.values(), default=0)
+        counts[name] = max(seen.numbers[decimal], n_dates)
+        if counts[name] > seen.cells / 2:
+            kind = "dates" if n_dates == counts[name] else "numbers"
+            odd = seen.undated if kind == "dates" else seen.odd or seen.marked
+            columns_by_cells.setdefault((kind, repr(odd)), []).append(name)
     remedy = (
-        "If that stands for a missing value, pass it with --missing, together with any others "
-        "(such as NA)."
+        "Write it as one of them, or pass it with --missing if it stands for a missing value, "
+        "together with any others (such as NA)."
     )
     notes = []
-    for held, names in list(columns_by_cells.items())[:NAMED_CELLS]:
-        seen = nearly[names[0]]
+    for (kind, held), names in list(columns_by_cells.items())[:NAMED_CELLS]:
         found = (
-            f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
-            f"{seen.cells} cells are numbers: it also holds {held}."
+            f"Column {names[0]!r} is read as text, although {counts[names[0]]} of "
+            f"{columns[names[0]].cells} cells are {kind}: it also holds {held}."
             if len(names) == 1
             else f"Columns {listed(map(repr, names))} are read as text, although most of their "
-            f"cells are numbers: they also hold {held}."
+            f"cells are {kind}: they also hold {held}."
         )
         notes.append(f"{found} {remedy}")
     others = sum(map(len, list(columns_by_cells.values())[NAMED_CELLS:]))
@@ -321,6 +363,27 @@ def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[
             "cells are numbers."
         )
     return tuple(notes)
+
+
+def _find_dates(
+    columns: Mapping[str, CellEvidence], options: ReadOptions
+) -> tuple[dict[str, Way], tuple[str, ...]]:
+    """Ways to read columns of dates: as in the file of the model, else as other columns tell."""
+    known = options.expected.dates if options.expected else {}
+    sure = {seen.dates[0] for seen in columns.values() if len(seen.dates) == 1}
+    found, notes = {}, []
+    for name, seen in columns.items():
+        told = [way for way in seen.dates if way.form == known.get(name)]
+        told = told or [way for way in seen.dates if way in sure]
+        found[name] = (told or seen.dates)[0]
+        if len(seen.dates) > 1 and not told:
+            notes.append(
+                f"Dates of {name!r} such as {seen.odd} are read with the day first, although the "
+                "month could be: written as 2024-12-31 they are clear."
+            )
+    if short := [repr(name) for name, seen in columns.items() if seen.short_years]:
+        notes.append(f"Years of two digits in {listed(short)} are those from 1930 to 2029.")
+    return found, tuple(notes)
 
 
 def _find_decimal(
