@@ -185,13 +185,13 @@ def test_noise_leaves_first_then_what_does_less_than_a_pair_adds() -> None:
 
 def test_columns_are_screened_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    screening = protection.column_hsic
+    screening = protection.screening_of
 
     def counted(*args: object, **options: object) -> object:
         calls.append(args)
         return screening(*args, **options)
 
-    monkeypatch.setattr(protection, "column_hsic", counted)
+    monkeypatch.setattr(protection, "screening_of", counted)
     wide = np.column_stack([X, np.random.default_rng(5).normal(size=(120, 4))])
     assert BAHSIC(3).fit(wide, XOR).pvalues_adjusted_ is not None
     assert len(calls) == 1

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import one_of
 from depmax._resources import warn_if_long
-from depmax.data.columns import Missing
-from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed, Protection
 from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
@@ -21,6 +20,7 @@ from depmax.selection.selector import Ranking
 SECONDS_PER_PAIR, SECONDS_PER_TRIAL = 5.5e-7, 2.5e-10
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BAHSIC(HSICSelector):
     """Backward elimination: drop, round by round, the columns whose loss costs little dependence.
 
@@ -115,43 +115,14 @@ class BAHSIC(HSICSelector):
     array([2, 5])
     """
 
+    interactions: Literal["auto"] | None = "auto"
+
     _declared: ClassVar = {"interactions": one_of("auto", None)}
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        target_kernel: KernelLike | Literal["auto", "inputs"] = "auto",
-        unbiased: bool = True,
-        step: float = 0.1,
-        column_groups: Any = None,
-        interactions: Literal["auto"] | None = "auto",
-        block_size: int | Literal["auto"] | None = "auto",
-        precision: Literal["auto", "single", "double"] = "auto",
-        missing: Missing = "neutral",
-        pvalues: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.unbiased = unbiased
-        self.step = step
-        self.column_groups = column_groups
-        self.interactions = interactions
-        self.block_size = block_size
-        self.precision = precision
-        self.missing = missing
-        self.pvalues = pvalues
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
+        """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         if not search.recipe.capabilities.is_linear:
             self._tell_time(search, len(candidates))
-        """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         may_leave: Callable[[list[int]], list[int]] = list
         if self.interactions == "auto" and not self._is_unsupervised():
             may_leave = Protection.of(search, candidates, observed).may_leave

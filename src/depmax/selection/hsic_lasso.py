@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ from depmax.selection._nonnegative_path import Design, LassoPath, nonnegative_pa
 from depmax.selection.selector import DependenceSelector, Ranking
 
 
+@dataclass(eq=False, repr=False)
 class HSICLasso(DependenceSelector):
     """Select features whose weighted sum of kernel matrices comes closest to that of the target.
 
@@ -99,30 +101,20 @@ class HSICLasso(DependenceSelector):
     array(['x3', 'x7'], dtype=object)
     """
 
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    block_size: int | None = None
+    n_permutations: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
+
     path_quantity = "alignment with the target"
     _declared: ClassVar = {
         "block_size": integer(MINIMUM[True], also=[None]),
         "n_permutations": integer(1),
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        block_size: int | None = None,
-        n_permutations: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.block_size = block_size
-        self.n_permutations = n_permutations
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HSICLasso:
         """Rank the columns of X by their dependence on y and keep the best.

@@ -14,7 +14,7 @@ from depmax import _resources
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._resources import map_threads, warn_if_long
 from depmax.data import read_target
-from depmax.data.columns import Categories, Missing
+from depmax.data.columns import Categories
 from depmax.data.sample import read_target_sample, require_samples
 from depmax.data.table import require_equal_length, some_rows
 from depmax.dependence.exchange import exchange_of, scheme_of
@@ -54,6 +54,7 @@ SECONDS_PER_COLUMN, SECONDS_PER_CELL = 1.2e-3, 3e-6
 SMALL = 500
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelRidgeElimination(UnitSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
@@ -165,6 +166,13 @@ class KernelRidgeElimination(UnitSelector):
     True
     """
 
+    target_kernel: Literal["auto", "inputs"] = "auto"
+    alpha: float | Literal["auto"] = "auto"
+    interactions: Literal["auto"] | None = "auto"
+    scale: bool = True
+    n_landmarks: int | Literal["auto"] | None = "auto"
+    subsample: int | None = 20_000
+
     path_quantity = "leave-one-out error (share of the variance)"
     _declared: ClassVar = {
         "target_kernel": one_of("auto", "inputs"),
@@ -174,37 +182,6 @@ class KernelRidgeElimination(UnitSelector):
         "n_landmarks": integer(2, also=["auto", None]),
         "subsample": integer(100, also=[None]),
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        target_kernel: Literal["auto", "inputs"] = "auto",
-        alpha: float | Literal["auto"] = "auto",
-        step: float = 0.1,
-        column_groups: Any = None,
-        interactions: Literal["auto"] | None = "auto",
-        scale: bool = True,
-        n_landmarks: int | Literal["auto"] | None = "auto",
-        subsample: int | None = 20_000,
-        missing: Missing = "neutral",
-        pvalues: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.target_kernel = target_kernel
-        self.alpha = alpha
-        self.step = step
-        self.column_groups = column_groups
-        self.interactions = interactions
-        self.scale = scale
-        self.n_landmarks = n_landmarks
-        self.subsample = subsample
-        self.missing = missing
-        self.pvalues = pvalues
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _compared_by(self) -> Kernel | None:
         return None if self.scale else Gaussian()

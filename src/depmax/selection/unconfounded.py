@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -39,6 +39,7 @@ def _selects(wrapper: Unconfounded) -> bool:
     return hasattr(wrapper.estimator, "get_support")
 
 
+@dataclass(eq=False, repr=False)
 class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Fit a selector or an extractor to what confounders do not explain.
 
@@ -101,11 +102,9 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     array([False, False,  True, False])
     """
 
-    def __init__(
-        self, estimator: Any, *, given: str | int | Sequence[str | int] | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.given = given
+    estimator: Any
+    _: KW_ONLY
+    given: str | int | Sequence[str | int] | None = None
 
     def fit(self, X: Any, y: Any = None, given: Any = None, **params: Any) -> Self:
         """Fit the estimator to what the confounders do not explain.

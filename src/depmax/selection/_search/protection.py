@@ -23,12 +23,13 @@ from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
-from depmax.dependence._nulls.screening import ScreeningTarget
+from depmax.dependence._nulls.screening import screening_of
+from depmax.dependence._nulls.sorted_columns import TargetCoordinates
+from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import FREE, Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
-from depmax.kernels import Gaussian
+from depmax.kernels import Gaussian, Laplace
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.score import column_hsic
 from depmax.selection._search.data import Units
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
@@ -47,8 +48,8 @@ FAR_SIGHTED, LEFT_ROWS = 10, 2_000
 WIDTHS = (1.0, 0.5)
 #: Bandwidths of the kernels that measure how much one or two columns do, in the same units.
 AMOUNT_WIDTHS = (1.0, 0.25)
-#: Part of the trace of the target kernel that the regression may leave out.
-TARGET_TOL = 1e-3
+#: Part of the trace of the target kernel that the regression may leave out, and a screening.
+TARGET_TOL, SCREENING_TOL = 1e-3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class Observed:
     n_jobs: int | None
     exchange: Exchange = FREE  # of its rows
     missing: Missing = "refuse"  # what missing cells say
-    with_effects: bool = False  # whether effects of columns are wanted beside p-values
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
@@ -74,7 +74,6 @@ class Observed:
             y=None if self.y is None else _safe_indexing(self.y, rows),
             target=self.target.take(rows),
             exchange=self.exchange.take(rows),
-            with_effects=False,
             rows=np.arange(self.X.shape[0])[rows]
             if isinstance(self.rows, slice)
             else self.rows[rows],
@@ -90,26 +89,22 @@ class Observed:
         return replace(part, target=read_target_sample(part.y, self.target_kernel))
 
     @cached_property
-    def alone(self) -> tuple[np.ndarray, ...]:
-        """Score, p-value and, if wanted, effect of every column alone, in one visit of each.
+    def alone(self) -> np.ndarray:
+        """What is found out about every column alone by HSIC: ``screening.FOUND``.
 
         Of rows with weights the score alone.
         """
-        return column_hsic(
-            self.X,
-            self.target,
-            categories=self.units.categories,
-            exchange=self.exchange,
-            n_jobs=self.n_jobs,
-            missing=self.missing,
-            with_effects=self.with_effects,
+        table = Table(self.X, None, self.units.categories)
+        screening = screening_of(
+            table, self.target, SCREENING_TOL, exchange=self.exchange, missing=self.missing
         )
+        return screening.found(Laplace(), n_jobs=self.n_jobs)
 
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
         """Screening of every column alone, made once; a false discovery rate over all columns."""
         try:
-            return false_discovery_control(self.alone[1])
+            return false_discovery_control(self.alone[:, 1])
         except TooFewWays:  # a part of the rows that shows nothing by itself
             return np.ones(self.X.shape[1])
 
@@ -293,7 +288,8 @@ def what_is_left(
 
     Shape (n_rows, n_coordinates). Bandwidth and penalty are those of the least errors.
     """
-    psi = ScreeningTarget.of(target, TARGET_TOL).coordinates.psi
+    exact, _ = coordinates_to(target, TARGET_TOL)
+    psi = TargetCoordinates.of(exact, 0.01 * TARGET_TOL).psi
     width = search.resolve(columns, Gaussian()).bandwidth
     best, left = np.inf, psi
     for share in WIDTHS:
