@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax._extras import library_of
 from depmax._parameters import COMMON, one_of
 from depmax._resources import map_threads, one_blas_thread, warn_if_long
 from depmax.data import Table, read_table
@@ -17,6 +16,7 @@ from depmax.data.stream import refuse_with_streams
 from depmax.data.table import (
     has_missing,
     is_streamed,
+    library_of,
     numbered_columns,
     refuse_missing,
     require_equal_length,

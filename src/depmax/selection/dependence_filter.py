@@ -19,8 +19,8 @@ from depmax.dependence._nulls.law import TINY
 from depmax.dependence._terms import is_constant
 from depmax.dependence.exchange import scheme_of
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
-from depmax.selection._scores import moments
-from depmax.selection._scores.score import (
+from depmax.selection import _moments as moments
+from depmax.selection._scores import (
     Question,
     Score,
     Scored,

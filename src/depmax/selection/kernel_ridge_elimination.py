@@ -26,7 +26,7 @@ from depmax.selection._kernel_ridge import (
     all_columns,
     coordinates,
 )
-from depmax.selection._scores.score import images_of, standardized, target_images
+from depmax.selection._scores import images_of, standardized, target_images
 from depmax.selection._search.data import Units, make_units, n_leading
 from depmax.selection._search.how_many import first_sufficient, split_rows
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed

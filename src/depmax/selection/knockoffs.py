@@ -23,7 +23,7 @@ from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
-from depmax.selection._scores.score import target_images
+from depmax.selection._scores import target_images
 from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Folds and penalties that the default estimator chooses by.

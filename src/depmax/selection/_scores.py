@@ -20,7 +20,7 @@ from depmax.dependence._terms import cosine
 from depmax.dependence.exchange import exchange_of
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
-from depmax.selection._scores.moments import ColumnMoments, column_moments
+from depmax.selection._moments import ColumnMoments, column_moments
 
 if TYPE_CHECKING:
     from depmax.dependence._nulls.counted import CountedScreening
