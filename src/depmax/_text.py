@@ -12,6 +12,8 @@ _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 #: Characters that change the order in which others are shown, and some that are not seen at all.
 _MISLEADING = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 #: Text that a spreadsheet runs when it opens a file: =…, @…, and +… or -… that call something.
+#: Titles of the columns of a table that hold names.
+_NAMES = ("column", "first", "second")
 FORMULA = r"^\s*(?:[=@].|[+-].*[(|!])"
 
 
@@ -53,6 +55,43 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str 
     )
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{above}<thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table in plain text: the same columns, those that hold names to the left.
+
+    Examples
+    --------
+    >>> print(text_table(["rank", "column"], [["1", "a"], ["10", "longer"]], "Two of them"))
+    Two of them
+    rank  column
+       1  a
+      10  longer
+    """
+    lines = [head, *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    shown = (
+        "  ".join(
+            cell.ljust(width) if title in _NAMES else cell.rjust(width)
+            for title, cell, width in zip(head, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+    return "\n".join([*([caption] if caption else []), *shown])
+
+
+class ShownAsTable:
+    """What is printed, and shown in notebooks, as a short table."""
+
+    def __repr__(self) -> str:
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+        """Titles, cells and caption."""
+        raise NotImplementedError
 
 
 def short_pvalue(value: float) -> str:

@@ -130,6 +130,57 @@ def test_signs_of_currency_and_per_cent(tmp_path: Path) -> None:
     assert "Signs are left out of the numbers of 'price' (€), 'rent' ($), 'share' (%)" in said
 
 
+@pytest.mark.parametrize(
+    ("cells", "dates", "said"),
+    [
+        (["03.07.45", "31.12.1999", "-"], ["1945-07-03", "1999-12-31", None], "from 1930 to 2029"),
+        (["1/2/21", "1/31/21", ""], ["2021-01-02", "2021-01-31", None], "from 1930 to 2029"),
+        (["03JAN2021", "4feb2022", "."], ["2021-01-03", "2022-02-04", None], ""),
+        (["3-March-2021", "4-Feb-22", "NA"], ["2021-03-03", "2022-02-04", None], "1930"),
+        (["3/4/2021", "5/6/2021", "-"], ["2021-04-03", "2021-06-05", None], "such as 3/4/2021"),
+        (["2021-02-28", "2021-02-30", "2021-03-01"], None, "2 of 3 cells are dates: it also holds"),
+        (["2021-02-28", "unknown", "2021-03-01"], None, "also holds 'unknown'"),
+    ],
+)
+def test_dates_as_people_write_them(
+    cells: list[str], dates: list[str | None] | None, said: str, tmp_path: Path
+) -> None:
+    """Years of two digits are not those of antiquity, and a dash is a gap."""
+    (tmp_path / "a.csv").write_text("\n".join(["day;x", *(f"{cell};1" for cell in cells)]))
+    days = _agree(tmp_path / "a.csv")["day"]
+    assert days.cast(pl.String).to_list() == (cells if dates is None else dates)
+    assert said in " ".join(open_source(str(tmp_path / "a.csv")).assumptions())
+
+
+def test_the_order_of_day_and_month_is_that_of_other_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("born,seen\n1/31/1980,3/4/2021\n2/3/1985,5/6/2021\n")
+    frame = _agree(tmp_path / "a.csv")
+    assert frame["seen"].dt.month().to_list() == [3, 5]
+    assert not open_source(str(tmp_path / "a.csv")).assumptions()
+
+
+def test_units_after_numbers(tmp_path: Path) -> None:
+    text = (
+        "height;dose;size;code\n171 cm;2,5 mg/l;3 cm;1a\n180cm;0,5 mg/l;4 m;b2\n-;7 mg/l;5 cm;c\n"
+    )
+    (tmp_path / "a.csv").write_text(text)
+    frame = _agree(tmp_path / "a.csv")
+    assert frame["height"].to_list() == [171.0, 180.0, None]
+    assert frame["dose"].to_list() == [2.5, 0.5, 7.0]
+    assert frame["code"].to_list() == ["1a", "b2", "c"]
+    said = " ".join(open_source(str(tmp_path / "a.csv")).assumptions())
+    assert "'height' (cm), 'dose' (mg/l)" in said
+    assert "'size' is read as text, although 2 of 3 cells are numbers: it also holds '4 m'" in said
+
+
+def test_a_number_is_missing_beside_the_default_marks(run: Run, table: pl.DataFrame) -> None:
+    table.with_columns(dose=pl.Series([999, None, *table["dose"][2:]])).write_csv("a.csv")
+    notes = run("screen", "a.csv", "-t", "outcome", "--missing", 999, "--n-jobs", 1).stderr
+    assert "not filled: dose (2 of 80)" in notes
+    notes = run("screen", "a.csv", "-t", "outcome", "--missing", "none", "--n-jobs", 1).stderr
+    assert "not filled: dose (1 of 80)" in notes
+
+
 def test_a_sign_in_some_blocks_only_leaves_text(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -321,6 +372,27 @@ def test_what_a_new_file_leaves_open_is_as_in_the_models_file(run: Run, tmp_path
     assert result.exit_code == 0, result.output
     written = pl.read_csv(tmp_path / "out.csv", separator=";", decimal_comma=True)
     assert written["x"].to_list() == [1.234, 2.345]
+
+
+def test_a_model_remembers_dates_units_and_missing_values(run: Run, fails: Run) -> None:
+    """3/4/2021 is a day in March where the file of the model had the month first."""
+    rng = np.random.default_rng(2)
+    rows = [
+        f"{rng.integers(1, 13)}/{rng.integers(13, 28)}/2021,{rng.normal():.2f} kg,{row % 2}"
+        for row in range(40)
+    ]
+    Path("train.csv").write_text("\n".join(["day,size,y", *rows[1:], "1/2/2021,-99 kg,1"]))
+    words = ("-t", "y", "-n", 4, "-m", "BAHSIC", "--missing", "-99 kg", "--missing", "NA")
+    assert run("fit", "train.csv", *words).exit_code == 0
+    Path("new.csv").write_text("day,size\n3/4/2021,5 kg\n12/5/2021,-99 kg\n")
+    assert run("transform", "model.skops", "new.csv", "-o", "out.csv").exit_code == 0
+    out = pl.read_csv("out.csv")
+    assert out["day: month"].to_list() == [3.0, 12.0]
+    assert out["size"].to_list() == [5.0, None]
+    Path("new.csv").write_text("day,size\n3/4/2021,5 g\n12/5/2021,6 g\n")
+    assert "'size' come with g, but came with kg" in fails(
+        3, "transform", "model.skops", "new.csv", "-o", "out.csv"
+    )
 
 
 def test_decimal_commas_give_the_p_values_of_decimal_points(

@@ -52,9 +52,28 @@ def test_select_and_fit_take_times(run: Run, followed: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("coded", "seen"), [(["alive", "dead"], "dead"), ([1, 2], 2), ([False, True], 1)]
+)
+def test_events_in_another_coding_are_named(
+    run: Run, followed: Path, coded: list[Any], seen: Any
+) -> None:
+    """As R has them, 1 and 2, or in words; the selected columns are written with what was read."""
+    died = [coded[each] for each in FRAME["died"]]
+    FRAME.drop("text").with_columns(died=pl.Series(died)).write_csv(followed)
+    words = ("select", followed, "-t", "days", "-n", 1, "-o", "few.csv", "--event")
+    if seen != 1:
+        assert f"--event died={seen}" in run(*words, "died").stderr
+    assert run(*words, f"died={seen}").exit_code == 0
+    few = pl.read_csv("few.csv")
+    assert few.columns == ["b", "days", "died"]
+    assert few["died"].to_list() == died
+
+
+@pytest.mark.parametrize(
     ("code", "options", "words"),
     [
-        (3, ("-t", "days", "--event", "a"), "--event: column 'a' must be True (1)"),
+        (3, ("-t", "days", "--event", "a"), "--event: column 'a' holds"),
+        (3, ("-t", "days", "--event", "died=2"), "'died' holds 0, 1"),
         (2, ("-t", "days", "--event", "days"), "'days' is named by both --target and --event"),
         (3, ("-t", "a", "--event", "died"), "--target: column 'a' has negative times"),
         (2, ("-t", "days", "-t", "a", "--event", "died"), "one --target"),
@@ -72,5 +91,6 @@ def test_a_column_of_text_and_a_comparison_are_refused(
     fails: Callable[..., str], followed: Path
 ) -> None:
     FRAME.write_csv(followed)
-    assert "not numbers" in fails(3, "screen", followed, "-t", "days", "--event", "text")
+    assert "'text' holds no" in fails(3, "screen", followed, "-t", "days", "--event", "text")
+    assert "not numbers" in fails(3, "screen", followed, "-t", "text", "--event", "died")
     assert "depmax screen" in fails(2, "compare", followed, "-t", "days", "--event", "died")

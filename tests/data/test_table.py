@@ -143,6 +143,13 @@ class TestFrames:
         assert table.categories == {0: ("blue", "red")}
         assert_array_equal(table.values, [[1.0], [0.0], [1.0]])
 
+    def test_numbers_as_text_are_refused_with_the_remedy(self, frame: Any) -> None:
+        cells = [f"{row},5" for row in range(40)]
+        with pytest.raises(TypeError, match=r"'size' of X holds numbers as text\. .*to_numeric"):
+            read_table(frame({"size": cells}))
+        with pytest.raises(TypeError, match=r"numbers as text besides 'none'"):
+            read_table(frame({"size": [*cells, "none"]}))
+
     @pytest.mark.parametrize(
         ("n_levels", "n_rows", "words"),
         [

@@ -76,6 +76,14 @@ def test_groups_of_similar_size_are_cut_and_the_rows_left_out_are_counted(
             assert sizes[here[0]] == sizes[group]
 
 
+def test_one_short_group_does_not_cut_all_others(rng: np.random.Generator) -> None:
+    """The last patient came once, all others three times: one row is lost, not two of three."""
+    labels = np.arange(91) // 3
+    with pytest.warns(UserWarning, match=r"1 of 91 rows are not used"):
+        plan = scheme_of(labels, 91, rng.normal(size=91))
+    assert np.array_equal(plan.rows, np.arange(90))
+
+
 def test_rows_change_places_within_groups_only(rng: np.random.Generator) -> None:
     labels = UNEQUAL[rng.permutation(len(UNEQUAL))]
     plan = WithinGroups(labels).plan(len(labels))

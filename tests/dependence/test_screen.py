@@ -435,3 +435,5 @@ def test_columns_are_ranked_by_effect_and_printed_so(rng: np.random.Generator) -
     lines = repr(screen(rng.normal(size=(60, 12)), rng.normal(size=60))).splitlines()
     assert len(lines) == 12  # a caption, titles and ten columns
     assert lines[1].split() == ["rank", "column", "score", "effect", "p", "(adjusted)"]
+    assert "the best" in lines[0]
+    assert "the best" not in repr(found)  # both are shown

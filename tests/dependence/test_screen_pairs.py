@@ -125,6 +125,15 @@ def test_tiles_and_threads_change_nothing(tile: int, monkeypatch: pytest.MonkeyP
         )
 
 
+def test_printed_it_is_a_short_table() -> None:
+    found = screen_pairs(X, LATENT, random_state=0)
+    lines = repr(found).splitlines()
+    assert len(lines) == 12
+    assert lines[0].startswith(f"{(found.pvalues_adjusted <= 0.05).sum()} of 45 pairs")
+    assert lines[2].split()[1:3] == ["x6", "x7"]
+    assert found._repr_html_().count("<tr>") == 11
+
+
 def test_a_backend_of_processes_changes_nothing(rng: np.random.Generator) -> None:
     """Tiles write into one matrix: they stay in threads."""
     X = rng.normal(size=(60, 7))

@@ -64,6 +64,9 @@ ZOO: dict[str, Callable[[], Any]] = {
         make_column_selector(pattern="^[ab]$"), make_column_selector(dtype_exclude=np.number)
     ),
     "union": lambda: ColumnTransformer([("u", make_union(PCA(2), BAHSIC(1)), NUMBERS)]),
+    "union of frames": lambda: make_pipeline(
+        ColumnTransformer([("s", StandardScaler(), NUMBERS)]), make_union(PCA(2), BAHSIC(1))
+    ).set_output(transform="pandas"),
     "method after columns": lambda: make_pipeline(_by(NUMBERS, CATEGORIES), BAHSIC(2)),
     "method inside": lambda: ColumnTransformer([("m", DependenceFilter(2), NUMBERS)]),
     "nested": _nested,

@@ -96,6 +96,9 @@ class TestDependencePath:
         DependencePathDisplay.from_estimator(selector.fit(*data), ax=ax)
         assert ax.get_ylabel() == label
 
+    def test_a_cell_of_a_notebook_that_ends_with_it_stays_short(self, data):
+        assert len(repr(DependencePathDisplay.from_estimator(BAHSIC(2).fit(*data)))) < 100
+
     def test_empty(self):
         with pytest.raises(ValueError, match="path is empty"):
             DependencePathDisplay.from_predictions(())

@@ -5,14 +5,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy import stats
 from scipy.stats import binomtest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from depmax import BAHSIC, Prepare
-from depmax.plotting import TargetByColumnDisplay
+from depmax import BAHSIC, Expand, Prepare
+from depmax.plotting import RankingDisplay, TargetByColumnDisplay
 
 draw = TargetByColumnDisplay.from_predictions
 
@@ -132,9 +135,68 @@ def test_of_a_selector_in_a_pipeline(rng, ax):
     np.testing.assert_allclose(display.means, draw(frame["c"], y).means)
 
 
+def test_what_a_pipeline_makes_of_a_column_is_not_drawn_for_another(rng):
+    """A date before the column that is kept becomes several columns, and so does a category."""
+    n = 80
+    frame = pd.DataFrame(
+        {
+            "when": pd.date_range("2024", periods=n),
+            "kind": rng.choice(["a", "b", "c"], n),
+            "size": 100.0 * rng.normal(size=n),
+        }
+    )
+    model = make_pipeline(Expand(), Prepare(encode=True), BAHSIC(1, pvalues=False))
+    for wanted, y in {
+        "size": frame["size"],
+        "kind=b": (frame["kind"] == "b").astype(float) + 0.1 * rng.normal(size=n),
+        "when: days": np.arange(n) + rng.normal(size=n),
+    }.items():
+        display = TargetByColumnDisplay.from_estimator(model.fit(frame, y), frame, y)
+        assert display.name == wanted
+        values = Expand().fit_transform(frame).assign(**{"kind=b": frame["kind"] == "b"})[wanted]
+        np.testing.assert_allclose(display.means, draw(values.astype(float), y).means)
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, pa.Table.from_pandas, lambda frame: frame])
+def test_frames_and_names_that_arrays_lose(rng, make):
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    y = pd.Series(frame["b"] + 0.1 * rng.normal(size=80), name="cost")
+    model = make_pipeline(StandardScaler(), BAHSIC(1, pvalues=False)).fit(frame, y)
+    display = TargetByColumnDisplay.from_estimator(model, make(frame), y)
+    assert (display.name, display.label) == ("b", "mean of cost")
+    assert RankingDisplay.from_estimator(model).names == ("a", "b", "c")
+
+
 def test_lengths():
     with pytest.raises(ValueError, match="3 rows and y has 2"):
         draw([1, 2, 3], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1.0, np.nan, 2.0], "missing in 1 of 3"),
+        (np.array(["a", None, "b"], dtype=object), "missing in 1 of 3"),
+        (pd.Series([1, pd.NA, 2], dtype="Int64"), "missing in 1 of 3"),
+        (np.array([(True, 1.0)] * 3, dtype=[("e", bool), ("t", float)]), "survival times"),
+        (pl.DataFrame({"event": [True] * 3, "time": [1.0, 2.0, 3.0]}), "survival times"),
+    ],
+)
+def test_a_target_without_means(y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        draw([1, 2, 3], y)
+
+
+def test_what_cannot_be_drawn(rng):
+    with pytest.raises(TypeError, match="Expand"):
+        draw(pd.Series(pd.date_range("2024", periods=3)), [1, 2, 3])
+    for weight in ([-1.0, 1.0, 1.0], [np.nan, 1.0, 1.0], [1.0, 1.0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            draw([1, 2, 3], [1.0, 2.0, 3.0], sample_weight=weight)
+    X = rng.normal(size=(30, 2))
+    model = BAHSIC(1, pvalues=False).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="place"):
+        TargetByColumnDisplay.from_estimator(model, X, X[:, 0], place=2)
 
 
 @pytest.mark.parametrize("values", [[1.0], [np.nan, np.nan], ["a"], [True, True, False]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -78,6 +79,8 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> str:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: The parameters behind -n.
+_SIZE = re.compile(r"n_(?:features_to_select|components)(?:=(['\"]?)(\w+)\1)?")
 #: Seconds from which on a command says beforehand how long it takes.
 LONG = 10.0
 #: Set, errors come with their traceback.
@@ -131,8 +134,10 @@ def _explained(error: Exception) -> tuple[str, ExitCode]:
     )
 
 
-def _one_line(error: BaseException) -> str:
-    return printable(" ".join(str(error).split()))
+def _one_line(error: Any) -> str:
+    """A message on one line, with the parameter that -n sets by that name."""
+    line = printable(" ".join(str(error).split()))
+    return _SIZE.sub(lambda match: f"-n {match[2] or ''}".rstrip(), line)
 
 
 def _complain(line: str) -> None:

@@ -18,7 +18,7 @@ import typer
 from depmax._resources import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError, guarded
 from depmax.cli.help import MORE, HelpAll
-from depmax.cli.reading.source import ReadOptions
+from depmax.cli.reading.source import ReadOptions, is_number
 
 if TYPE_CHECKING:
     from depmax.cli.table import Request
@@ -199,9 +199,9 @@ class Reading:
         show_default=False,
     )
     missing: list[str] | None = rare(
-        "Text that stands for a missing value in text files, besides an empty cell; may be "
-        "repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among numbers "
-        "also -, --, . and none.",
+        "What stands for a missing value in text files, besides an empty cell; may be repeated. A "
+        "number, such as 999, does so beside the default, which words replace: NA, N/A, NaN, nan, "
+        "null, NULL and ?, and among numbers and dates also -, --, . and none.",
         metavar="TEXT",
     )
     sheet: str | None = rare(
@@ -243,6 +243,8 @@ class Reading:
         )
         if self.missing is None:
             return options
+        if all(map(is_number, self.missing)):  # codes, beside what is missing anyway
+            return replace(options, missing=(*options.missing, *self.missing))
         return replace(options, missing=("", *self.missing), missing_numbers=())
 
 
@@ -262,8 +264,9 @@ class Columns:
     )
     event: str | None = rare(
         "Column that says whether the event was seen (1) or the time in --target is censored (0): "
-        "the target is then survival times.",
-        metavar="COLUMN",
+        "the target is then survival times. With another coding name what says that it was seen, "
+        "such as status=2.",
+        metavar="COLUMN[=VALUE]",
     )
     drop: list[str] | None = option("Ignore a column; may be repeated.", metavar="COLUMN")
     keep: list[str] | None = rare(

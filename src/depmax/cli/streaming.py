@@ -25,13 +25,21 @@ BATCH_CELLS = 4_000_000
 
 
 def as_fitted(options: ReadOptions, notes: Mapping[str, Any]) -> ReadOptions:
-    """How to read a file for a model: categories as text, what is open as in the model's file."""
+    """How to read a file for a model: categories as text, what is open as in the model's file.
+
+    So are the marks of missing values, unless they are given.
+    """
     columns = notes.get("columns", ())
     if not columns:
         return options
     text = frozenset(str(column["name"]) for column in columns if column["type"] == "category")
     names = tuple(str(column["name"]) for column in columns)
-    return replace(options, text=text, expected=Expected(names, **notes.get("written", {})))
+    written = dict(notes.get("written", {}))
+    missing = tuple(written.pop("missing", ReadOptions.missing))
+    numbers = tuple(written.pop("missing_numbers", ReadOptions.missing_numbers))
+    if options.missing == ReadOptions.missing:
+        options = replace(options, missing=missing, missing_numbers=numbers)
+    return replace(options, text=text, expected=Expected(names, **written))
 
 
 def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,7 +44,8 @@ class Request:
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
     weight: str | None = None  # column that says how many rows each stands for
-    event: str | None = None  # column that says whether the target, a time, is not censored
+    #: Column that says whether the target, a time, is not censored; or it, "=" and what says so.
+    event: str | None = None
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
@@ -75,6 +76,8 @@ class Table:
     #: The features before dates and sentences became numbers.
     raw: pl.DataFrame
     y: Any  # a series, or a frame of several targets
+    #: The target as it is in the file.
+    answers: pl.DataFrame
     target: Target
     target_names: tuple[str, ...]
     types: dict[str, ColumnType]
@@ -140,6 +143,10 @@ def read_rows(source: Source, columns: list[str], notes: list[str], seed: int = 
 def make_table(source: Source, request: Request) -> Table:
     """Read a file, or random rows of a large one, and split it into features and target."""
     schema = source.schema()
+    event, seen = request.event, ""
+    if event and event not in schema and "=" in event:
+        event, _, seen = event.rpartition("=")
+        request = replace(request, event=event)
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
     for option, names in (
@@ -178,7 +185,7 @@ def make_table(source: Source, request: Request) -> Table:
             f"{FEWEST_ROWS} are needed to detect any dependence."
         )
     if request.event is not None:
-        y = _times_of_rows(frame, targets, request.event, request.task)
+        y = _times_of_rows(frame, targets, request.event, seen, request.task)
     groups = None if request.groups is None else _groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else _weights_of_rows(frame, request.weight, notes)
     raw = _features(frame.drop([*targets, *beside.values()]), request, notes)
@@ -198,6 +205,7 @@ def make_table(source: Source, request: Request) -> Table:
         X,
         raw,
         y,
+        frame.select(*targets, *filter(None, [request.event])),
         target,
         tuple(targets),
         types,
@@ -455,17 +463,27 @@ def ask(out: Output, source: Source, request: Request) -> Table:
 
 
 # --- what is known of the rows
-def _times_of_rows(frame: pl.DataFrame, targets: Sequence[str], name: str, task: Task) -> Any:
-    """The target as survival times, of which a column says whether they are censored."""
+def _times_of_rows(
+    frame: pl.DataFrame, targets: Sequence[str], name: str, seen: str, task: Task
+) -> Any:
+    """The target as survival times, of which a value of a column says that they are complete."""
     if len(targets) > 1 or task != "auto":
         other = f"--task {task}" if task != "auto" else "several targets"
         raise UserError(f"--event goes with one --target, the column of times, not with {other}.")
-    columns = [frame.get_column(each) for each in (name, targets[0])]
     events, times = f"--event: column {name!r}", f"--target: column {targets[0]!r}"
-    for column, what in zip(columns, (events, times), strict=True):
-        if kind_of(column.dtype) not in ("number", "boolean"):
-            raise DataError(f"{what} holds {column.dtype}, not numbers.")
-    event, time = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns)
+    if kind_of(frame.schema[targets[0]]) != "number":
+        raise DataError(f"{times} holds {kind_of(frame.schema[targets[0]])}, not numbers.")
+    column = frame.get_column(name)
+    labels = _labels(column.cast(pl.Float64) if column.dtype == pl.Boolean else column)
+    values = labels.drop_nulls().unique().sort().to_list()
+    if seen not in values and (seen or not {*values} <= {"0", "1"}):
+        raise DataError(
+            f"{events} holds {listed(values, 4)}. It says whether the event was seen (1) or the "
+            "time is censored (0). If another value says that it was seen, name it, as in --event "
+            f"{name}={values[-1]}."
+        )
+    known = [(labels == (seen or "1")).cast(pl.Float64), frame.get_column(targets[0])]
+    event, time = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in known)
     try:
         require_events(rows := checked_times(event, time, events, times))
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -40,6 +40,8 @@ _FLOATS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
 _NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
 #: Names of years in English, German, French, Spanish and Italian.
 _NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
+#: A number with a decimal point or comma.
+_NUMBER = re.compile(r"\s*[+-]?\d*[.,]?\d+(?:[eE][+-]?\d+)?\s*")
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 
@@ -219,7 +221,7 @@ class ColumnFacts:
                 "or encode it."
             )
         if is_text and role_of_text(len(found), self.n_rows - n_missing, self.n_rows) != "category":
-            raise TypeError(why_not_category(column, name, len(found), self.n_rows))
+            raise TypeError(why_not_category(column, name, found, self.n_rows))
         levels = tuple(sorted(found, key=str))
         return (*levels, None) if not levels or (missing == "level" and n_missing) else levels
 
@@ -367,8 +369,17 @@ def has_numbers(schema: Any) -> bool:
     return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}
 
 
-def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
+def why_not_category(column: str, name: str, levels: Collection[Any], n_rows: int) -> str:
     """Message about text that is no category, with what can be made of it."""
+    n_levels = len(levels)
+    others = sorted(str(level) for level in levels if not _NUMBER.fullmatch(str(level)))
+    if 2 * len(others) < n_levels:
+        such = f" besides {', '.join(map(repr, others[:SHOWN_LEVELS]))}" if others else ""
+        return (
+            f"Column {column!r} of {name} holds numbers as text{such}. Turn it into numbers "
+            "(pandas: pd.to_numeric(…, errors='coerce'), polars: .cast(pl.Float64, strict=False), "
+            "with points in place of decimal commas), or drop it if they are codes."
+        )
     if n_levels == n_rows:
         found = "holds text that differs in every row, as free text or an identifier does"
     else:
@@ -408,7 +419,8 @@ def why_not_numeric(series: Any, name: str) -> str:
     if isinstance(dtype, nw.Object) and hasattr(series.to_native(), "convert_dtypes"):
         return (
             f"{column} holds Object values, neither numbers nor categories: pass "
-            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, "
+            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, or where "
+            f"others are among them pd.to_numeric({name}[{series.name!r}], errors='coerce'); "
             "declare it a category (.astype('category')), or drop it."
         )
     return (

@@ -618,7 +618,7 @@ def _is_auto(target_kernel: KernelLike) -> bool:
 def _read_some_objects(y: Any, minus_one: bool) -> tuple[np.ndarray, np.ndarray | None]:
     """Strings, row numbers or other objects of the labelled rows, and which these are."""
     if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
+        raise ValueError("This method requires y to be passed, but the target y is None.")
     rows = read_objects(y, "y")
     missing = np.array([is_missing(row) for row in rows], dtype=bool)
     if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():

@@ -437,7 +437,7 @@ def target_array(y: Any) -> np.ndarray:
     """Target as an array of one or two dimensions, of one type where its values have one."""
     if y is None:
         raise ValueError(
-            "requires y to be passed, but the target y is None: these methods are supervised."
+            "This method requires y to be passed, but the target y is None: it is supervised."
         )
     array = y if type(y) is np.ndarray and y.dtype.kind != "O" else _as_array(y)
     if array.dtype.kind == "V" and survival_rows(array) is not None:

@@ -153,8 +153,8 @@ class WholeGroups(Exchange):
     A target that has one value per group is exchanged between all groups, whatever their sizes.
     Otherwise groups of equal size change places, row by row. If fewer than five have the same size,
     groups of similar size are combined and cut, at random with a fixed seed, to the smallest of
-    them; a warning says how many rows this drops. All of this is exact: given their sizes,
-    independent groups are exchangeable.
+    them, or left out if a few would cut many; a warning says how many rows are not used.
+    All of this is exact: given their sizes, independent groups are exchangeable.
 
     Examples
     --------
@@ -245,7 +245,10 @@ def scheme_of(
     plan = exchange.plan(n_samples, target)
     if not plan.is_whole:
         left = f"{n_samples - len(plan.rows)} of {n_samples} rows are not used for p-values"
-        why = "groups of similar size are exchanged after being cut to the smallest of them"
+        why = (
+            "groups of similar size are exchanged after being cut to the smallest of them, and "
+            "single groups of another size are left out"
+        )
         warnings.warn(f"{left}: {why}.", stacklevel=3)
     return replace(plan, reliable=is_exchangeable(exchange, n_samples, target, inputs))
 
@@ -333,7 +336,11 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> PermutationScheme:
 
 
 def _strata(sizes: np.ndarray) -> list[np.ndarray]:
-    """Groups put together by size, at least ``FEWEST_ALIKE`` each, so that fewest rows are cut."""
+    """Groups put together by size, at least ``FEWEST_ALIKE`` each, so that fewest rows are lost.
+
+    Rows are lost where groups are cut. A group of a rare size may be left out instead, which counts
+    as the loss of ``FEWEST_ALIKE`` mean groups: a group is worth more than the rows in it.
+    """
     order = np.argsort(sizes, kind="stable")
     levels, starts = np.unique(sizes[order], return_index=True)
     ends = np.append(starts, len(sizes))  # levels a to b - 1 are groups ends[a]:ends[b]
@@ -345,11 +352,12 @@ def _strata(sizes: np.ndarray) -> list[np.ndarray]:
         a = np.arange(b)
         count = ends[b] - ends[a]
         lost = totals[ends[b]] - totals[ends[a]] - count * levels[a]
-        options = np.where(count >= fewest, cost[a] + lost, np.inf)
+        options = cost[a] + np.where(count >= fewest, lost, FEWEST_ALIKE * sizes.mean() * count)
         before[b], cost[b] = int(np.argmin(options)), float(options.min())
     strata, b = [], len(levels)
     while b > 0:
-        strata.append(order[ends[before[b]] : ends[b]])
+        if ends[b] - ends[before[b]] >= fewest:
+            strata.append(order[ends[before[b]] : ends[b]])
         b = int(before[b])
     return strata[::-1]
 

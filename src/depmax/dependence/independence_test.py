@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax._text import html_table, printable, short_effect, short_pvalue
+from depmax._text import ShownAsTable, counted, html_table, short_effect, short_pvalue
 from depmax._warnings import warn_caller
 
 #: Standard errors above which what both regressions may have missed is told.
@@ -146,12 +147,12 @@ class AggregateTest(IndependenceTest):
         return squares / total if total > 0 else squares
 
 
-#: Columns that a printed screening shows, and what it says of each.
+#: Columns, or pairs, that a printed screening shows, and what it says of each column.
 SHOWN, HEAD = 10, ("rank", "column", "score", "effect", "p (adjusted)")
 
 
 @dataclass(frozen=True, repr=False)
-class Screening:
+class Screening(ShownAsTable):
     """Score and significance of every column; printed, the best ones as a table."""
 
     names: tuple[str, ...]
@@ -223,29 +224,11 @@ class Screening:
 
         return RankingDisplay.from_estimator(self, n_shown=n_shown, ax=ax)
 
-    def _repr_html_(self) -> str:
-        """The best columns as a table, for notebooks."""
-        return html_table(HEAD, self._best(), self._caption())
-
-    def __repr__(self) -> str:
-        """The best columns as a table in plain text."""
-        rows = [HEAD, *self._best()]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if title == "column" else cell.rjust(width)
-                for title, cell, width in zip(HEAD, row, widths, strict=True)
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([self._caption(), *lines])
-
-    def _best(self) -> list[tuple[str, ...]]:
-        """Cells of the best columns."""
-        return [
+    def _table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+        rows = [
             (
                 str(rank),
-                printable(str(self.names[place])),
+                str(self.names[place]),
                 f"{max(0.0, self.scores[place]):.3g}",
                 short_effect(
                     self.effects[place], self.effects_low[place], self.effects_high[place]
@@ -254,12 +237,11 @@ class Screening:
             )
             for rank, place in enumerate(np.argsort(self.ranking)[:SHOWN], 1)
         ]
-
-    def _caption(self) -> str:
         found = int((self.pvalues_adjusted <= 0.05).sum())
         depend = "depends" if found == 1 else "depend"
-        shown = min(SHOWN, len(self.names))
-        return (
-            f"{found:,} of {len(self.names):,} columns {depend} on the target (false discovery "
-            f"rate 5%); the best {shown} are shown"
+        best = f"; the best {SHOWN} are shown" if len(self.names) > SHOWN else ""
+        caption = (
+            f"{found:,} of {counted(len(self.names), 'column')} {depend} on the target (false "
+            f"discovery rate 5%){best}"
         )
+        return HEAD, rows, caption

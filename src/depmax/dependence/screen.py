@@ -167,7 +167,7 @@ def screen(
     >>> screen(X, X[:, 1] ** 2).ranking.tolist()
     [2, 1, 3]
     >>> screen(X, X[:, 1] + np.random.default_rng(1).normal(size=200))
-    1 of 3 columns depends on the target (false discovery rate 5%); the best 3 are shown
+    1 of 3 columns depends on the target (false discovery rate 5%)
     rank  column  score            effect  p (adjusted)
        1  x1      0.021  0.34 (0.26–0.43)        <0.001
        2  x0          0  0.00 (0.00–0.04)          0.95

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from depmax import _resources
 from depmax._extras import make_frame
 from depmax._resources import blas_threads_for_parts, cached_property, map_threads
+from depmax._text import ShownAsTable, counted, short_pvalue
 from depmax.data import Table, read_table, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
@@ -33,6 +34,7 @@ from depmax.dependence.exchange import (
     is_exchangeable,
     warn_of_neighbours,
 )
+from depmax.dependence.independence_test import SHOWN
 from depmax.kernels import KernelLike
 
 #: Columns on each side of a tile.
@@ -46,9 +48,9 @@ LEVEL, MAX_CONFIRMED = 0.05, 1000
 FEWER = "Pass fewer columns, such as the best of depmax.screen(X, y)."
 
 
-@dataclass(frozen=True)
-class PairScreening:
-    """The pairs of columns that interact most, best first."""
+@dataclass(frozen=True, repr=False)
+class PairScreening(ShownAsTable):
+    """The pairs of columns that interact most, best first; printed, the first of them."""
 
     names: tuple[str, ...]  # of all columns
     pairs: np.ndarray  # positions of both columns, shape (n_pairs, 2), the smaller first
@@ -72,6 +74,24 @@ class PairScreening:
             "pvalue_adjusted": self.pvalues_adjusted,
         }
         return make_frame(columns, library or self._library)
+
+    def _table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+        rows = [
+            (
+                str(place + 1),
+                *(str(self.names[position]) for position in self.pairs[place]),
+                f"{self.scores[place]:.3g}",
+                short_pvalue(self.pvalues_adjusted[place]),
+            )
+            for place in range(min(SHOWN, len(self.pairs)))
+        ]
+        found = int((self.pvalues_adjusted <= 0.05).sum())
+        more = f"; the best {SHOWN} are shown" if self.n_tested > SHOWN else ""
+        act = "interacts" if found == 1 else "interact"
+        caption = (
+            f"{found:,} of {counted(self.n_tested, 'pair')} {act} (false discovery rate 5%){more}"
+        )
+        return ("rank", "first", "second", "score", "p (adjusted)"), rows, caption
 
 
 def screen_pairs(

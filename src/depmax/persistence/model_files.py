@@ -73,7 +73,7 @@ def save_model(
     model : estimator
         With parameters and attributes that skops can store: those of depmax and scikit-learn,
         arrays, plain values, and your own classes and functions that can be imported. Columns of a
-        ColumnTransformer that a pandas Index or Series names are saved as a list.
+        ColumnTransformer or FeatureUnion that a pandas Index or Series names are saved as a list.
     path : path of the file, usually ending in ``.skops``
     notes : mapping, optional
         Anything that JSON can hold; :func:`inspect` reads it back.
@@ -245,7 +245,7 @@ def _inspected(
 
 
 def _without_pandas(model: Any) -> Any:
-    """The model, with columns that pandas names for a ColumnTransformer as lists.
+    """The model, with names of columns that a ColumnTransformer or FeatureUnion keeps as lists.
 
     skops stores no object of pandas. Where another part holds one, it is refused by its place: a
     list might not do what that part expects.
@@ -267,6 +267,7 @@ def _pandas_parts(
 ) -> Iterator[tuple[Any, str, bool]]:
     """Objects of pandas within a model: each with its place, and whether it names columns."""
     from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import FeatureUnion
 
     if type(part).__module__.partition(".")[0] == "pandas" and hasattr(part, "to_numpy"):
         yield part, place, named_columns and hasattr(part, "tolist")
@@ -280,7 +281,7 @@ def _pandas_parts(
     elif isinstance(part, list | tuple):
         inner = ((f"{place}[{number}]", value) for number, value in enumerate(part))
     elif isinstance(getattr(part, "__dict__", None), dict):
-        named_columns = isinstance(part, ColumnTransformer)
+        named_columns = isinstance(part, ColumnTransformer | FeatureUnion)
         inner = ((f"{place}.{name}", value) for name, value in vars(part).items())
     else:
         return

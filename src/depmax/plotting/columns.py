@@ -22,6 +22,7 @@ from depmax.plotting.style import (
     require_fitted,
     short,
     short_labels,
+    steps_before,
     tidy,
 )
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass
+@dataclass(repr=False)
 class RankingDisplay(Display):
     """Bar chart of scores, best first, each with its adjusted p-value.
 
@@ -127,18 +128,18 @@ class RankingDisplay(Display):
                 np.asarray(selector.ranking),
                 np.asarray(selector.pvalues_adjusted, dtype=float),
                 n_shown=n_shown,
-                label="effect on the target, from 0 to 1" if known else "HSIC with the target",
+                label="effect on the target, 0 to 1" if known else "HSIC with the target",
             )
             return screened._drawn_on(ax)
-        selector = last_step(selector, "ranking_")
-        ranking = np.asarray(require_fitted(selector, "ranking_"))
-        scores = np.asarray(require_fitted(selector, "scores_"), dtype=float)
+        step = last_step(selector, "ranking_")
+        ranking = np.asarray(require_fitted(step, "ranking_"))
+        scores = np.asarray(require_fitted(step, "scores_"), dtype=float)
         display = cls(
-            names_of(selector, len(ranking)),
+            names_of(step, len(ranking), selector),
             scores,
             ranking,
-            getattr(selector, "pvalues_adjusted_", None),
-            getattr(selector, "support_", None),
+            getattr(step, "pvalues_adjusted_", None),
+            getattr(step, "support_", None),
             n_shown,
         )
         return display._drawn_on(ax)
@@ -180,7 +181,7 @@ GROUPS, FEWEST = 10, 20
 MOST_CLASSES = 20
 
 
-@dataclass
+@dataclass(repr=False)
 class TargetByColumnDisplay(Display):
     """What a column does, in units of the target: its mean, or the share of each class, along it.
 
@@ -249,8 +250,8 @@ class TargetByColumnDisplay(Display):
         values: Any,
         y: Any,
         *,
-        name: str = "column",
-        target_name: str = "target",
+        name: str | None = None,
+        target_name: str | None = None,
         categorical: bool | None = None,
         classes: bool | None = None,
         sample_weight: Any = None,
@@ -266,7 +267,8 @@ class TargetByColumnDisplay(Display):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, numbers, labels as a matrix of zeros and ones, or several numbers, which are
             drawn in standard deviations from their means.
-        name, target_name : str
+        name, target_name : str, optional
+            By default those of a series.
         categorical : bool, optional
             Whether the column is a category; by default text, booleans and declared ones are.
         classes : bool, optional
@@ -283,18 +285,21 @@ class TargetByColumnDisplay(Display):
         if len(values) != len(y):
             raise ValueError(f"values has {len(values)} rows and y has {len(y)}.")
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if weight is not None and not (weight.shape == (len(y),) and (weight >= 0.0).all()):
+            raise ValueError("sample_weight must hold one number of at least 0 per row.")
         units = None if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
         if weight is not None and not (weight > 0.0).all():
             rows = np.flatnonzero(weight > 0.0)
             values, y, weight = (_safe_indexing(part, rows) for part in (values, y, weight))
             units = None if units is None else units[rows]
         column = _column_of(values, categorical)
-        read, label, shares = _series_of(y, target_name, classes)
+        called = target_name or str(getattr(y, "name", None) or "target")
+        read, label, shares = _series_of(y, called, classes)
         numbers = np.column_stack(list(read.values())).astype(float)
         found = group_means(numbers, column.codes, shares=shares, sample_weight=weight, units=units)
         overall = np.average(numbers, axis=0, weights=weight)
         display = cls(
-            str(name),
+            name or str(getattr(values, "name", None) or "column"),
             column.places,
             column.levels,
             tuple(read),
@@ -325,17 +330,24 @@ class TargetByColumnDisplay(Display):
         ----------
         selector : fitted selector with ``ranking_``
         X, y : rows, as they were given to the selector or to its pipeline
+            A column is drawn in the units that it has in X, or if a step of the pipeline made it,
+            such as the month of a date, in those that this step gave it.
         place : int, default=0
             0 is its best column.
         ax : matplotlib Axes, optional
             Draw at once.
         **options : of ``from_predictions``
         """
-        ranking = np.asarray(require_fitted(last_step(selector, "ranking_"), "ranking_"))
+        step = last_step(selector, "ranking_")
+        ranking = np.asarray(require_fitted(step, "ranking_"))
+        if not 0 <= place < len(ranking):
+            raise ValueError(
+                f"place must be from 0, the best column, to {len(ranking) - 1}, got {place}."
+            )
         column = int(np.argsort(ranking, kind="stable")[place])
-        names = names_of(selector, len(ranking)) if not hasattr(X, "columns") else list(X.columns)
-        values = X[names[column]] if hasattr(X, "columns") else np.asarray(X)[:, column]
-        options.setdefault("name", names[column])
+        name = names_of(step, len(ranking), selector)[column]
+        name, values = _column_named(name, column, X, steps_before(selector, step))
+        options.setdefault("name", name)
         return cls.from_predictions(values, y, ax=ax, **options)
 
     def place(self, group: int) -> str:
@@ -402,24 +414,45 @@ class _Grouped:
     levels: tuple[str, ...] = ()  # names of the last groups
 
 
-def _column_of(values: Any, categorical: bool | None) -> _Grouped:
-    """Groups of rows with similar values, one per level, and one for missing cells."""
+def _column_named(name: str, position: int, X: Any, steps: list[Any]) -> tuple[str, Any]:
+    """A column of X, or of the first step that makes it, with its name."""
+    for step in [*steps, None]:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        named = isinstance(frame, nw.DataFrame)
+        if named and name in frame.columns:
+            return name, frame[name].to_native()
+        if step is not None and step != "passthrough":
+            X = step.transform(X)
+    if named:  # names that are not text
+        return str(frame.columns[position]), frame[:, position].to_native()
+    return name, np.asarray(X)[:, position]
+
+
+def _missing(values: Any) -> np.ndarray:
+    """Cells of a column, or of a target, without a value."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
-        numeric = series.dtype.is_numeric() and not categorical
-        missing = series.is_null().to_numpy()
-        if numeric:
-            read = series.cast(nw.Float64).to_numpy()
-        else:
-            read = np.array([str(value) for value in series.to_list()], dtype=object)
+        gaps = series.is_null()
+        return np.asarray(gaps | series.is_nan() if series.dtype.is_float() else gaps)
+    read = np.asarray(values).ravel()
+    if read.dtype == object:
+        return np.array([value is None or value != value for value in read], dtype=bool)
+    return np.isnan(read) if read.dtype.kind == "f" else np.zeros(len(read), dtype=bool)
+
+
+def _column_of(values: Any, categorical: bool | None) -> _Grouped:
+    """Groups of rows with similar values, one per level, and one for missing cells."""
+    missing = _missing(values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        numeric, dates = series.dtype.is_numeric() and not categorical, series.dtype.is_temporal()
+        cells: Any = series.cast(nw.Float64).to_numpy() if numeric else series.to_list()
     else:
-        read = np.asarray(values).ravel()
-        numeric = read.dtype.kind in "iuf" and not categorical
-        gap = [value is None or value != value for value in read] if read.dtype == object else None
-        missing = np.zeros(len(read), dtype=bool) if gap is None else np.array(gap, dtype=bool)
-        read = read.astype(float) if numeric else np.array([str(v) for v in read], dtype=object)
-    if numeric:
-        missing = missing | np.isnan(read)
+        cells = np.asarray(values).ravel()
+        numeric, dates = cells.dtype.kind in "iuf" and not categorical, cells.dtype.kind in "mM"
+    if dates:
+        raise TypeError("values holds dates: draw a part of them, as depmax.Expand() makes them.")
+    read = np.asarray(cells, dtype=float) if numeric else np.array([str(v) for v in cells], object)
     known = read[~missing]
     found = _numbers(known) if numeric and len(known) else _levels(known)
     if not missing.any():
@@ -466,9 +499,21 @@ def _series_of(
     target: Any, name: str, classes: bool | None
 ) -> tuple[dict[str, np.ndarray], str, bool]:
     """What is averaged, with its label, and whether these are shares."""
+    frame = nw.from_native(target, eager_only=True, pass_through=True)
+    columns = list(frame.columns) if isinstance(frame, nw.DataFrame) else []
     y = np.asarray(target)
-    if y.ndim == 2 and y.shape[1] > 1:
-        several = y.astype(float)
+    if y.dtype.names or set(columns) == {"event", "time"}:
+        raise TypeError(
+            "y holds survival times, of which no mean is known: draw the curves of a survival "
+            "library for the groups of rows."
+        )
+    several = y.astype(float) if y.ndim == 2 and y.shape[1] > 1 else None
+    missing = _missing(target) if several is None else np.isnan(several).any(axis=1)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {missing.sum():,} of {len(y):,} rows: pass the rows that have one."
+        )
+    if several is not None:
         shares = bool(np.isin(several, (0.0, 1.0)).all())
         order = np.argsort(-several.sum(axis=0), kind="stable") if shares else np.arange(y.shape[1])
         kept = np.sort(order[:MOST_SERIES])
@@ -476,7 +521,7 @@ def _series_of(
             scale = several.std(axis=0)
             several = (several - several.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
         label = "share with the label" if shares else "mean, in standard deviations"
-        names = list(getattr(target, "columns", range(y.shape[1])))
+        names = columns or range(y.shape[1])
         return {str(names[column]): several[:, column] for column in kept}, label, shares
     y = y.ravel()
     if classes is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass
+@dataclass(repr=False)
 class DependencePathDisplay(Display):
     """Dependence of the remaining columns over the rounds of BAHSIC or FOHSIC.
 
@@ -127,7 +127,7 @@ class Curve:
     high: np.ndarray | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class DimensionCurveDisplay(Display):
     """Score against the number of features, with bands, one curve per method.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass
+@dataclass(repr=False)
 class NullDisplay(Display):
     """Histogram of a statistic under permutations, with a line at the observed value.
 
@@ -63,7 +63,7 @@ NAMED = 40
 NUMBERED = 8
 
 
-@dataclass
+@dataclass(repr=False)
 class HeatMapDisplay(Display):
     """A matrix drawn in colours; cells that are NaN stay empty.
 

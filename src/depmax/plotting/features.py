@@ -38,7 +38,7 @@ CLASSES = 20
 SEPARATE = 12
 
 
-@dataclass
+@dataclass(repr=False)
 class FeatureScatterDisplay(Display):
     """The first two features of every row, or the only one against the order of the target.
 
@@ -237,7 +237,7 @@ COUNTERS = frozenset(
 FEWEST = 10
 
 
-@dataclass
+@dataclass(repr=False)
 class LoadingsDisplay(Display):
     """Weights of the columns: a curve if the columns are ordered, otherwise bars of the largest.
 
@@ -354,7 +354,7 @@ class LoadingsDisplay(Display):
             values = np.atleast_2d(require_fitted(step, FITTED[quantity]))
             return cls.from_predictions(
                 values,
-                names=names_of(step, values.shape[1]),
+                names=names_of(step, values.shape[1], extractor),
                 positions=positions,
                 n_components=n_components,
                 quantity=quantity,
@@ -365,7 +365,7 @@ class LoadingsDisplay(Display):
             if hasattr(step, attribute):
                 found = np.asarray(getattr(step, attribute))
                 weights = found if by_row else found.T
-                names = names_of(step, weights.shape[1])
+                names = names_of(step, weights.shape[1], extractor)
                 return cls.from_predictions(
                     weights, names=names, positions=positions, n_components=n_components, ax=ax
                 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAMED = 8
 
 
-@dataclass
+@dataclass(repr=False)
 class InfluenceDisplay(Display):
     """T² of every row against Q, with the limits that a share of normal rows exceeds.
 

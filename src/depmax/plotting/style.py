@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -81,14 +82,26 @@ def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y", legend: int = 0) -> 
         ax.set_axisbelow(True)
 
 
-def names_of(estimator: Any, count: int) -> tuple[str, ...]:
-    """Names of the input columns that a fitted estimator saw."""
+def names_of(estimator: Any, count: int, whole: Any = None) -> tuple[str, ...]:
+    """Names of the input columns of a fitted estimator.
+
+    If it is a step of a pipeline, ``whole``, and got an array, the steps before it know the names.
+    """
     names = getattr(estimator, "coordinate_names_", None)
     if names is None or len(names) != count:
         names = getattr(estimator, "feature_names_in_", None)
+    if names is None and (before := steps_before(whole, estimator)):
+        with suppress(AttributeError, ValueError):  # not every step can name what it makes
+            names = whole[: len(before)].get_feature_names_out()
     if names is None or len(names) != count:
         names = [f"x{position}" for position in range(count)]
     return tuple(str(name) for name in names)
+
+
+def steps_before(whole: Any, estimator: Any) -> list[Any]:
+    """The steps of a pipeline before one of them; none of what is no pipeline."""
+    steps = [step for _, step in getattr(whole, "steps", ())]
+    return steps[: next((at for at, step in enumerate(steps) if step is estimator), 0)]
 
 
 def short(name: Any, length: int = 24) -> str:

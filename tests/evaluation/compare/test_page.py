@@ -8,6 +8,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from depmax import compare, screen
+from depmax.evaluation import profile
 from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay
 
 QUICK = {"judge": GaussianNB(), "cv": 3, "dimensions": [1, 2], "random_state": 0}
@@ -63,6 +64,12 @@ def test_every_part_is_there(report):
     assert section(report, "Worth knowing").points == ("A note.",)
     assert section(report, "How to reproduce this").code == "depmax compare trial.csv"
     assert "Seed: 0" in section(report, "How to reproduce this").text[0]
+
+
+def test_the_data_are_described_as_a_profile_does(data, report):
+    *found, target = section(report, "The data").points
+    assert found == profile(data[0]).findings
+    assert target.startswith("Target: healed, 2 classes")
 
 
 def test_pvalues_are_those_of_the_screening_over_all_columns(data, report):

@@ -76,8 +76,18 @@ def test_the_observed_score_is_met(found):
     assert "linear" not in planted.short
 
 
+def test_what_is_recommended_is_what_is_judged(data):
+    """Of two methods that keep the same columns, the simpler one is recommended."""
+    rows = data[0].assign(**dict.fromkeys("acdfgh", 0.0))  # one cannot go wrong
+    found = compare(rows, data[1], ["BAHSIC", "HSIC filter"], **QUICK)
+    assert found.recommended == "HSIC filter"
+    assert found.leaders[0] != found.place
+    assert planted_recovery(found, n_repeats=1).total[0].method == "HSIC filter"
+
+
 def test_said_everywhere(found):
-    text = str(found.planted)
+    text = repr(found.planted)
+    assert text == str(found.planted)
     best = found.planted.total[0]
     assert f"{best.method} finds {100 * best.found:.0f}%" in text
     assert text in repr(found)

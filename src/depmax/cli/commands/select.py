@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -60,7 +61,7 @@ def select(
     from depmax.cli.table import ask, is_large, mention_doubts, mention_searched_rows
     from depmax.cli.writing import open_writer, require_format
     from depmax.evaluation.comparison.cautions import KEPT_ALIKE, kept_alike
-    from depmax.selection.selector import n_dependent
+    from depmax.selection.selector import NoDependenceWarning, n_dependent
 
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), fitting)
@@ -76,6 +77,7 @@ def select(
     )
     mention_doubts(out, table, ignored)
     mention_searched_rows(out, table, known.name, estimator)
+    warnings.simplefilter("ignore", NoDependenceWarning)  # the result says so
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):
@@ -103,7 +105,7 @@ def select(
     if place is not None:
         with open_writer(place, source.marks()) as writer:
             if is_large(source):  # all rows, not only those that were searched
-                targets = list(table.target_names)
+                targets = table.answers.columns
                 names = kept if table.expand is None else list(table.types)
                 for batch in source.batches([*names, *targets], batch_rows(len(names))):
                     chosen = batch.select(names)
@@ -113,8 +115,7 @@ def select(
                     writer.add(chosen.hstack(batch.select(targets)))
             else:
                 chosen = model.transform(table.raw).select(kept)
-                y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
-                writer.add(chosen.hstack(y))
+                writer.add(chosen.hstack(table.answers))
         out.command("output", str(place), "Written:")
     out.finish()
 

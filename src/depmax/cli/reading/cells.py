@@ -26,31 +26,30 @@ _GROUPED = {
 _GROUP_MARKS = {".": r"[, '’\u00a0\u202f]", ",": r"[. '’\u00a0\u202f]"}
 _BOOLEANS = {"true": True, "True": True, "TRUE": True}
 _BOOLEANS |= {"false": False, "False": False, "FALSE": False}
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+         "%d-%B-%Y", "%d %B %Y")  # fmt: skip
+_CLOCKS = (" %H:%M:%S%.f", "T%H:%M:%S%.f", " %H:%M", "T%H:%M:%S%.fZ")
+#: Types and formats of dates; of two that fit, the first is taken.
 _DATES: tuple[tuple[Any, str], ...] = (
-    (pl.Date, "%Y-%m-%d"),
-    (pl.Date, "%Y/%m/%d"),
-    (pl.Date, "%d.%m.%Y"),
-    (pl.Date, "%d/%m/%Y"),
-    (pl.Date, "%m/%d/%Y"),
-    (pl.Date, "%d-%m-%Y"),
-    (pl.Datetime, "%Y-%m-%d %H:%M:%S%.f"),
-    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.f"),
-    (pl.Datetime, "%Y-%m-%d %H:%M"),
-    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.fZ"),
-    (pl.Datetime, "%d.%m.%Y %H:%M"),
-    (pl.Datetime, "%d/%m/%Y %H:%M"),
+    *((pl.Date, day) for day in _DAYS),
+    *((pl.Datetime, day + clock) for clock in _CLOCKS for day in _DAYS),
     (pl.Time, "%H:%M:%S"),
     (pl.Time, "%H:%M"),
 )
+_DATE_LIKE = r"^\d{1,4}([-/.:]\d|[- ]?[A-Za-z]{3})"
+#: A day with a year of two digits, by the century that Excel takes it for.
+_SHORT_YEARS = {
+    century: rf"^(\d{{1,2}}(?:[-/.]\d{{1,2}}|[- ]?[A-Za-z]{{3,9}})[-/. ]?)({years})([ T].*)?$"
+    for century, years in (("19", r"[3-9]\d"), ("20", r"[0-2]\d"))
+}
+#: What may stand before or after all numbers of a column, and a unit that may stand after them.
+_SIGNS = "$€£¥%"
+_UNIT = re.compile(r"[+-]?\d[\d.,]*\s?([^\W\d_eE][^\W\d_]*(?:/[^\W\d_]+)?)")
 
 
-_DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
-#: What may stand before or after all numbers of a column.
-_UNITS = "$€£¥%"
-
-
-#: A cell that can be neither a number nor a date: it has no digit, or a letter that neither has.
-_WORD = re.compile(r"\D*|.*[^\W\deETZ_].*", re.DOTALL)
+#: A cell that is no number, date or size: it has no digit, or begins with another character and has
+#: a letter that these have not.
+_WORD = re.compile(r"\D*|(?!\s*[+-]?\d).*[^\W\deETZ_].*", re.DOTALL)
 #: What reads as a number all the same.
 _SPECIAL = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
@@ -81,7 +80,10 @@ class CellEvidence:
     odd: str = ""
     #: Signs that numbers come with, such as % or $; of one kind in a column of numbers.
     units: set[str] = field(default_factory=set)
-    dates: list[tuple[Any, str]] = field(default_factory=lambda: list(_DATES))
+    #: Cells that are dates in each format, the first that is none, and whether years are short.
+    dated: Counter[tuple[Any, str]] = field(default_factory=Counter)
+    undated: str = ""
+    short_years: bool = False
 
     def add(self, text: pl.Series) -> None:
         """Look at further cells."""
@@ -94,22 +96,35 @@ class CellEvidence:
         unit = _unit_of(values)
         if values.len():
             self.units.add(unit)
-        self.whole &= not unit
-        values = without_unit(values, unit)
-        self.whole &= values.cast(pl.Int64, strict=False).null_count() == 0
+        numbers = without_unit(values, unit)
+        self.whole &= not unit and numbers.cast(pl.Int64, strict=False).null_count() == 0
         if self.booleans:
             self.booleans = bool(text.is_in(list(_BOOLEANS)).all())
-        point, comma = (read_numbers(values, mark) for mark in (".", ","))
-        self.numbers["."] += point.len() - point.null_count()
-        self.numbers[","] += comma.len() - comma.null_count()
+        point, comma = (read_numbers(numbers, mark) for mark in (".", ","))
+        self.numbers["."] += point.count()
+        self.numbers[","] += comma.count()
         self._remember(values, point, comma)
         self.lines = self.lines or bool(text.str.contains("\n", literal=True).any())
-        may_be_dates = text.len() == 0 or _DATE_LIKE.match(str(text[0])) is not None
-        kept = []
-        for kind, form in self.dates if may_be_dates and not self.are_numbers(".") else ():
-            if text.str.strptime(kind, form, strict=False).null_count() == 0:
-                kept.append((kind, form))
-        self.dates = kept
+        if not self.are_numbers("."):
+            self._add_dates(values)
+
+    def _add_dates(self, cells: pl.Series) -> None:
+        first = cells.filter(cells.str.contains(_DATE_LIKE)).head(1)
+        if not first.len():
+            return
+        whole = with_century(cells)
+        self.short_years |= bool((whole != cells).any())
+        for kind, form in _DATES:
+            if with_century(first).str.strptime(kind, form, strict=False).null_count() == 0:
+                none = whole.str.strptime(kind, form, strict=False).is_null()
+                self.dated[kind, form] += int((~none).sum())
+                if none.any() and not self.undated:
+                    self.undated = str(cells.filter(none)[0])
+
+    @property
+    def dates(self) -> list[tuple[Any, str]]:
+        """Formats in which all cells are dates."""
+        return [form for form, count in self.dated.items() if count == self.values]
 
     def _are_words(self, text: pl.Series) -> bool:
         """Count text that can be nothing else by its distinct cells: tables have many columns."""
@@ -123,7 +138,6 @@ class CellEvidence:
                 self.cells += count
                 self.booleans &= cell in _BOOLEANS
                 self.lines |= "\n" in cell
-                self.dates = []
                 if cell not in self.options.missing_numbers:
                     self.values += count
                     self.whole = False
@@ -150,7 +164,6 @@ class CellEvidence:
         self.numbers["."] += text.len()
         self.numbers[","] += with_comma
         self.booleans = False
-        self.dates = []
         return True
 
     @property
@@ -184,22 +197,34 @@ def _without(text: pl.Series, gaps: pl.Series) -> pl.Series:
 
 
 def _unit_of(text: pl.Series) -> str:
-    """The sign that stands before or after every cell, empty if there is none."""
+    """The sign or unit that stands before or after most cells, by the first; empty if none does."""
     first = str(text[0]) if text.len() else ""
-    found = [unit for unit in _UNITS if unit in first]
-    if len(found) != 1:
+    units = [sign for sign in _SIGNS if sign in first]
+    units += [match[1]] if (match := _UNIT.fullmatch(first)) else []
+    if len(units) != 1:
         return ""
-    unit = re.escape(found[0])
-    return found[0] if bool(text.str.contains(rf"^[+-]?{unit}|{unit}$").all()) else ""
+    return units[0] if 2 * int(_with_unit(text, units[0]).sum()) > text.len() else ""
+
+
+def _with_unit(text: pl.Series, unit: str) -> pl.Series:
+    sign = re.escape(unit)
+    return text.str.contains(rf"^[+-]?{sign}|\d\s?{sign}$")
 
 
 def without_unit(text: pl.Series, unit: str) -> pl.Series:
-    """Cells without the sign before or after their numbers."""
+    """Numbers without the sign or unit before or after them; nothing where a cell lacks it."""
     if not unit:
         return text
     sign = re.escape(unit)
-    text = text.str.replace(rf"^([+-]?){sign}\s?", "${1}")
-    return text.str.replace(rf"\s?{sign}$", "")
+    text = _without(text, ~_with_unit(text, unit))
+    return text.str.replace(rf"^([+-]?){sign}\s?", "${1}").str.replace(rf"\s?{sign}$", "")
+
+
+def with_century(text: pl.Series) -> pl.Series:
+    """Dates with years of four digits; two digits are a year from 1930 to 2029."""
+    for century, pattern in _SHORT_YEARS.items():
+        text = text.str.replace(pattern, f"${{1}}{century}${{2}}${{3}}")
+    return text
 
 
 def read_numbers(text: pl.Series, mark: str) -> pl.Series:
@@ -243,12 +268,15 @@ class Types:
             text = clean(text, (*options.missing, *options.missing_numbers))
             text = without_unit(text, self.units.get(name, ""))
             return text.cast(kind) if kind == pl.Int64 else read_numbers(text, self.decimal)
+        if name in self.dates:
+            text = clean(text, (*options.missing, *options.missing_numbers))
+            return with_century(text).str.strptime(*self.dates[name])
         text = clean(text, options.missing)
         if kind == pl.Boolean:
             return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
         if kind == pl.Null:
             return pl.Series(name, [None] * text.len(), dtype=pl.Null)
-        return text.str.strptime(*self.dates[name]) if name in self.dates else text
+        return text
 
 
 def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator: str) -> Types:
@@ -262,20 +290,24 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
         name: pl.String() if name in options.text else _type(seen, decimal)
         for name, seen in evidence.items()
     }
-    dates = {name: evidence[name].dates[0] for name in columns if columns[name].is_temporal()}
-    nearly = [
-        name
-        for name, seen in evidence.items()
-        if columns[name] == pl.String and name not in options.text
-        if seen.numbers[decimal] > seen.cells / 2
-    ]
-    notes = _about_odd_cells({name: evidence[name] for name in nearly}, decimal)
+    dated = {name: evidence[name] for name in columns if columns[name].is_temporal()}
+    dates, notes = _find_dates(dated, options)
+    text = {name: evidence[name] for name in columns if columns[name] == pl.String}
+    notes += _about_odd_cells(
+        {name: seen for name, seen in text.items() if name not in options.text}, decimal
+    )
     units = {
         name: unit
         for name, seen in evidence.items()
         if columns[name] == pl.Float64
         for unit in seen.units - {""}
     }
+    for name, unit in options.expected.units.items() if options.expected else ():
+        if units.get(name, unit) != unit:
+            raise DataError(
+                f"Numbers of {name!r} come with {units[name]}, but came with {unit} when the model "
+                "was fitted: write them alike."
+            )
     if units:
         shown = listed(f"{name!r} ({unit})" for name, unit in units.items())
         notes += (f"Signs are left out of the numbers of {shown}.",)
@@ -286,24 +318,29 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
 NAMED_CELLS = 3
 
 
-def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[str, ...]:
-    """Say which columns would be numbers except for some cells; group those with the same cells."""
-    columns_by_cells: dict[str, list[str]] = {}
-    for name, seen in nearly.items():
-        columns_by_cells.setdefault(repr(seen.odd or seen.marked), []).append(name)
+def _about_odd_cells(columns: Mapping[str, CellEvidence], decimal: str) -> tuple[str, ...]:
+    """Say which would be numbers or dates but for some cells; group those with the same cells."""
+    columns_by_cells: dict[tuple[str, str], list[str]] = {}
+    counts: dict[str, int] = {}
+    for name, seen in columns.items():
+        n_dates = max(seen.dated.values(), default=0)
+        counts[name] = max(seen.numbers[decimal], n_dates)
+        if counts[name] > seen.cells / 2:
+            kind = "dates" if n_dates == counts[name] else "numbers"
+            odd = seen.undated if kind == "dates" else seen.odd or seen.marked
+            columns_by_cells.setdefault((kind, repr(odd)), []).append(name)
     remedy = (
-        "If that stands for a missing value, pass it with --missing, together with any others "
-        "(such as NA)."
+        "Write it as one of them, or pass it with --missing if it stands for a missing value, "
+        "together with any others (such as NA)."
     )
     notes = []
-    for held, names in list(columns_by_cells.items())[:NAMED_CELLS]:
-        seen = nearly[names[0]]
+    for (kind, held), names in list(columns_by_cells.items())[:NAMED_CELLS]:
         found = (
-            f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
-            f"{seen.cells} cells are numbers: it also holds {held}."
+            f"Column {names[0]!r} is read as text, although {counts[names[0]]} of "
+            f"{columns[names[0]].cells} cells are {kind}: it also holds {held}."
             if len(names) == 1
             else f"Columns {listed(map(repr, names))} are read as text, although most of their "
-            f"cells are numbers: they also hold {held}."
+            f"cells are {kind}: they also hold {held}."
         )
         notes.append(f"{found} {remedy}")
     others = sum(map(len, list(columns_by_cells.values())[NAMED_CELLS:]))
@@ -313,6 +350,27 @@ def _about_odd_cells(nearly: Mapping[str, CellEvidence], decimal: str) -> tuple[
             "cells are numbers."
         )
     return tuple(notes)
+
+
+def _find_dates(
+    columns: Mapping[str, CellEvidence], options: ReadOptions
+) -> tuple[dict[str, tuple[Any, str]], tuple[str, ...]]:
+    """Formats of columns of dates: as in the file of the model, else as other columns tell."""
+    known = options.expected.dates if options.expected else {}
+    sure = {seen.dates[0] for seen in columns.values() if len(seen.dates) == 1}
+    found, notes = {}, []
+    for name, seen in columns.items():
+        told = [form for form in seen.dates if form[1] == known.get(name)]
+        told = told or [form for form in seen.dates if form in sure]
+        found[name] = (told or seen.dates)[0]
+        if len(seen.dates) > 1 and not told:
+            notes.append(
+                f"Dates of {name!r} such as {seen.odd} are read with the day first, although the "
+                "month could be: written as 2024-12-31 they are clear."
+            )
+    if short := [repr(name) for name, seen in columns.items() if seen.short_years]:
+        notes.append(f"Years of two digits in {listed(short)} are those from 1930 to 2029.")
+    return found, tuple(notes)
 
 
 def _find_decimal(

@@ -80,8 +80,15 @@ class Delimited(Source):
         return [line, *self.types.notes]
 
     def written(self) -> dict[str, Any]:
-        """Header and decimal mark, which decide where a new file leaves them open."""
-        return {"decimal": self.types.decimal, "header": self.dialect.header}
+        """What decides where a new file leaves it open, and how missing values are written."""
+        return {
+            "decimal": self.types.decimal,
+            "header": self.dialect.header,
+            "dates": {name: form for name, (_, form) in self.types.dates.items()},
+            "units": dict(self.types.units),
+            "missing": self.options.missing,
+            "missing_numbers": self.options.missing_numbers,
+        }
 
     def marks(self) -> Marks:
         """Those of this file; a CSV has no tabs and no runs of spaces."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from depmax.cli.errors import DataError
-from depmax.cli.reading.source import ReadOptions
+from depmax.cli.reading.source import ReadOptions, is_number
 
 #: Runs of spaces and tabs between two cells.
 WHITESPACE = "whitespace"
@@ -35,7 +35,6 @@ BLOCK = 1 << 24
 #: The largest cell, as for the reader of all rows; Python's own limit is 128 kB.
 csv.field_size_limit(BLOCK)
 
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 #: Bytes that no text has; tab, line feed, form feed and carriage return are text.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _MARKS = (
@@ -206,11 +205,6 @@ def _is_spaced(lines: Sequence[str]) -> bool:
     quoted = any('"' in line for line in lines)
     same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return same and not quoted and 2 * numbers >= len(words)
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, with a decimal point or a decimal comma."""
-    return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def find_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:

@@ -28,6 +28,7 @@ from depmax.cli.errors import DataError
 #: What a column holds, as far as reading is concerned.
 ColumnKind = Literal["number", "boolean", "text", "date", "empty", "other"]
 
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 #: What stands for a missing value in files of text.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 #: What does so among numbers only: between words it may be a value, as in + and -.
@@ -47,6 +48,9 @@ class Expected:
     columns: tuple[str, ...]
     decimal: str | None = None
     header: bool = True
+    #: Formats of columns of dates, and signs or units of those of numbers.
+    dates: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class ReadOptions:
     @cached_property
     def number_is_missing(self) -> bool:
         """Whether a number, such as -9, stands for a missing value."""
-        return any(re.fullmatch(r"[+-]?[\d.,]+([eE][+-]?\d+)?", mark) for mark in self.missing)
+        return any(map(is_number, self.missing))
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,11 @@ class Source(ABC):
     def n_rows(self) -> int | None:
         """Number of rows, if it is known without reading the file."""
         return None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, with a decimal point or a decimal comma."""
+    return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def kind_of(dtype: pl.DataType) -> ColumnKind:

@@ -11,12 +11,12 @@ from sklearn.utils import _safe_indexing
 
 from depmax._text import counted, listed, share, short_effect
 from depmax.data.columns import is_frame
-from depmax.data.table import read_table
 from depmax.dependence import alignment
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.verdict import LEVEL
 from depmax.evaluation.comparison.words import class_balance
 from depmax.evaluation.prepare import Prepare
+from depmax.evaluation.profiling.profile import profile
 from depmax.plotting import (
     FeatureScatterDisplay,
     HeatMapDisplay,
@@ -32,85 +32,31 @@ if TYPE_CHECKING:
 #: Columns that are drawn against the target, and that are listed.
 DRAWN = 6
 LISTED = 50
-#: Cells up to which equal rows and columns are looked for.
-MOST_CELLS = 20_000_000
 #: Rows that similarities of columns are computed from, and columns that they show.
 MATRIX_ROWS = 500
 MATRIX_COLUMNS = 12
 
 
 def data_section(comparison: Comparison) -> Section:
-    """Rows, types, missing values, constant columns, duplicates, and the target."""
+    """What a profile finds in the rows that were compared, and the target."""
     given, used = comparison.n_rows_given or len(comparison.y), len(comparison.y)
-    drawn = f", of which {used:,} were drawn at random" if given > used else ""
-    points = [f"{counted(given, 'row')}{drawn}", *_about_columns(comparison)]
+    points = [f"{given:,} rows, of which {used:,} were drawn at random."] if given > used else []
     problem, y = comparison.setting.problem, comparison.y
+    if problem.sparse:
+        X = sparse.csr_array(comparison.X)
+        cells = share(X.nnz, max(1, X.shape[0] * X.shape[1]))
+        sizes = f"{counted(used, 'row')}, {counted(problem.n_features, 'column')}"
+        points.append(f"{sizes}; {cells} of the cells are not zero.")
+    else:
+        found = profile(comparison.X)
+        points += found.findings
+        if comparison.setting.fill and any(column.missing for column in found.columns):
+            filled = f"Cells without a value are filled with the {comparison.setting.fill}"
+            points.append(f"{filled} of their column, in categories with the most frequent value.")
     target = class_balance(comparison) or problem.about_target
     if problem.kind == "numbers":
         target += f" from {y.min():.4g} to {y.max():.4g}, median {np.median(y):.4g}"
-    points.append(f"Target: {comparison.target_name}, {target}")
-    return Section("The data", points=tuple(f"{point}." for point in points))
-
-
-def _about_columns(comparison: Comparison) -> list[str]:
-    """Types, missing values, constant columns and duplicates, if there are any."""
-    names, read = comparison.setting.problem.names, read_table(comparison.filled)
-    n_columns, categories = len(names), len(read.categories)
-    types = [
-        f"{count:,} {kind}"
-        for kind, count in (("numeric", n_columns - categories), ("categorical", categories))
-        if count
-    ]
-    points = [f"{counted(n_columns, 'column')}: {', '.join(types)}"]
-    missing, cells = _missing(comparison.X), len(comparison.y) * n_columns
-    if missing.sum():
-        where = [names[j] for j in np.argsort(-missing, kind="stable") if missing[j]]
-        points.append(
-            f"{counted(int(missing.sum()), 'missing value')} ({share(int(missing.sum()), cells)} "
-            f"of the cells) in {listed(where, 5)}, filled with the {comparison.setting.fill} of "
-            "the column, in categories with the most frequent value"
-        )
-    if sparse.issparse(read.values):
-        return [*points, f"{share(read.values.nnz, max(1, cells))} of the cells are not zero"]
-    values = np.asarray(read.values)
-    constant = np.flatnonzero((values == values[:1]).all(axis=0))
-    if len(constant):
-        which = listed([names[j] for j in constant], 5)
-        points.append(f"{counted(len(constant), 'constant column')}: {which}")
-    return points + (_duplicates(values, names) if values.size <= MOST_CELLS else [])
-
-
-def _missing(X: Any) -> np.ndarray:
-    """Missing values of every column."""
-    if sparse.issparse(X):
-        return np.zeros(X.shape[1], dtype=int)
-    if not is_frame(X):
-        values = np.asarray(X)
-        numbers = values if values.dtype.kind == "f" else np.zeros(values.shape)
-        return np.asarray(np.isnan(numbers).sum(axis=0))
-    counts = []
-    for column in nw.from_native(X, eager_only=True).iter_columns():
-        gaps = column.is_null()
-        counts.append(int((gaps | column.is_nan() if column.dtype.is_float() else gaps).sum()))
-    return np.array(counts)
-
-
-def _duplicates(values: np.ndarray, names: tuple[str, ...]) -> list[str]:
-    """Rows and columns that occur more than once."""
-    points = []
-    again = len(values) - len({row.tobytes() for row in np.ascontiguousarray(values)})
-    if again:
-        verb = "repeats" if again == 1 else "repeat"
-        points.append(f"{counted(again, 'row')} {verb} another row in every column")
-    seen: dict[bytes, int] = {}
-    copies = []
-    for place, column in enumerate(np.ascontiguousarray(values.T)):
-        first = seen.setdefault(column.tobytes(), place)
-        if first != place:
-            copies.append(f"{names[place]} (of {names[first]})")
-    if copies:
-        points.append(f"{counted(len(copies), 'duplicate column')}: {listed(copies, 4)}")
-    return points
+    return Section("The data", points=(*points, f"Target: {comparison.target_name}, {target}."))
 
 
 def target_section(comparison: Comparison) -> Section:
@@ -254,7 +200,7 @@ def _ranking_picture(comparison: Comparison, method: Method, which: np.ndarray) 
         ranking=screening.ranking,
         pvalues_adjusted=screening.pvalues_adjusted,
         kept=kept,
-        label="effect of the column alone on the target, from 0 to 1",
+        label="effect of the column alone, 0 to 1",
         n_shown=15,
     )
     order = np.argsort(screening.ranking)

@@ -26,11 +26,11 @@ def planted_section(comparison: Comparison) -> Section | None:
         return Section(title, (planted.reason,))
     how = (
         "A planted target has the values of the real one, and so much noise that its own columns "
-        "predict it, through the same judge, as well as the best selector predicts the real one: "
-        "columns that have to be found first make it a little harder. Linear: a sum of columns; "
-        "curved: of their squared distances from the middle; interaction: of products of two. A "
-        f"kept column counts for a planted one if it shares {100 * ALIKE:.0f}% of its variation (a "
-        "rank correlation of 0.9)."
+        "predict it, through the same judge, as well as columns that were selected predict the "
+        "real one; since they have to be found first, it is a little harder. Linear: a sum of "
+        "columns; curved: of their squared distances from the middle; interaction: of products of "
+        f"two. A kept column counts for a planted one if it shares {100 * ALIKE:.0f}% of its "
+        "variation (a rank correlation of 0.9)."
     )
     order = [total.method for total in planted.total]
     rows = tuple(

@@ -93,7 +93,7 @@ class PlantedRecovery:
     rows : tuple of Recovered
         For every selector and shape; empty where nothing could be planted.
     total : tuple of Recovered
-        For every selector over all shapes, the one with the best score in the comparison first.
+        For every selector over all shapes, the recommended one first, then by score.
     n_planted, n_columns : int
         Columns that a target was made of, and columns of the table.
     n_targets : int
@@ -134,7 +134,7 @@ class PlantedRecovery:
     failures: tuple[str, ...] = ()
     reason: str = ""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.reason:
             return self.reason
         best, reached = self.total[0], self.reached or {}
@@ -211,9 +211,9 @@ def planted_recovery(
 
     Targets are planted on the rows that were compared: a few columns, drawn at random, make a
     target of the same values as the real one (so classes are as frequent), with so much noise that
-    these columns, through the same judge and folds, predict it as well as the best selector
-    predicts the real target. Every selector of the comparison is then fitted to it on all rows, and
-    asked for as many columns as were planted.
+    these columns, through the same judge and folds, predict it as well as the recommended selector
+    (the best one, if none is recommended) predicts the real target. Every selector of the
+    comparison is then fitted to it on all rows, and asked for as many columns as were planted.
 
     Parameters
     ----------
@@ -235,8 +235,8 @@ def planted_recovery(
 
     Notes
     -----
-    As many columns are planted as the best selector keeps, from two to eight, at most a third of
-    the table, none of which is nearly a copy of another. A kept column counts for a planted one if
+    As many columns are planted as this selector keeps, from two to eight, at most a third of the
+    table, none of which is nearly a copy of another. A kept column counts for a planted one if
     it shares four fifths of its variation: for numbers a rank correlation of 0.9. The score of a
     planted target is that of its own columns, which a selector has to find first, while the
     observed score is that of columns that were chosen: planted targets are a little harder than
@@ -265,6 +265,7 @@ def _plan(found: Comparison) -> tuple[str, _Plan | None]:
     problem, evidence = setting.problem, candidates.evidence
     methods = {method.name: method for method in found.methods if method.selects}
     places = [place for place in found.leaders if candidates.all[place].method in methods]
+    places.sort(key=lambda place: place != found.place)  # what is recommended is what is asked of
     if not setting.prepare or problem.sparse:
         return "Nothing is planted on sparse rows, or without prepare: on tables only.", None
     if problem.kind not in ("classes", "numbers"):

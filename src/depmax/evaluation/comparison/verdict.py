@@ -122,7 +122,7 @@ class Verdict:
 
         return reasons(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return " ".join([self.headline, *self.reasons, *map(str, self.cautions)])
 
 

@@ -165,7 +165,7 @@ class Profile:
 
         return write_html(report_of(self, title=title, command=command), path)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The findings and the strongest pairs."""
         best = [f"{p.predictor} predicts {p.share:.0%} of {p.column}" for p in self.pairs[:LISTED]]
         return "\n  ".join(["\n".join(self.findings), *best])
