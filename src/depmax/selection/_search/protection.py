@@ -74,9 +74,7 @@ class Observed:
             y=None if self.y is None else _safe_indexing(self.y, rows),
             target=self.target.take(rows),
             exchange=self.exchange.take(rows),
-            rows=np.arange(self.X.shape[0])[rows]
-            if isinstance(self.rows, slice)
-            else self.rows[rows],
+            rows=self.rows[rows],
         )
 
     def repeated(self) -> Observed:
@@ -113,17 +111,40 @@ class Observed:
         return np.unique(self.units.unit_of_inputs()[self.pvalues_adjusted < LEVEL])
 
     def pairs(self, *, by_distances: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """The best pairs of units, as far as columns interact, and their adjusted p-values."""
-        found, pvalues = ranked_pairs(
-            self.X,
-            self.y,
-            self.units.categories,
-            self.target_kernel,
-            self.n_jobs,
-            self.exchange,
-            by_distances=by_distances,
-        )
-        return self.units.unit_of_inputs()[found], pvalues
+        """The best pairs of units, as far as columns interact, and their adjusted p-values.
+
+        Pairs are looked for twice: by the columns, and by their distances to the middle. Around a
+        ring a column matters by its distance to the middle, together with that of the other.
+        """
+        nothing = np.empty((0, 2), dtype=np.intp), np.empty(0)
+        X, y, exchange, categories = self.X, self.y, self.exchange, self.units.categories
+        if X.shape[1] < 2:
+            return nothing
+        if has_missing(X):  # values that have nothing to do with the target cannot interact
+            X = drawn(X)
+        if X.shape[0] > ROWS:
+            rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
+            X, y, exchange = X[rows], _safe_indexing(y, rows), exchange.take(rows)
+        kernel = self.target_kernel
+        if isinstance(kernel, str) and kernel == "auto" and read_target(y).is_constant:
+            return nothing  # a rare class may not be among these rows
+        looks = [(Table(X, categories=categories), np.arange(X.shape[1]))]
+        if by_distances:
+            looks.append(_distances(X, categories))
+        pairs, pvalues = [], []
+        for table, columns in looks:
+            if len(columns) < 2:
+                continue
+            options: Any = {"groups": exchange, "random_state": 0, "n_jobs": self.n_jobs}
+            try:
+                found = screen_table(table, y, target_kernel=kernel, **options)
+            except TooFewWays:  # a part of the rows that shows nothing by itself
+                return nothing
+            pairs.append(columns[found.pairs])
+            pvalues.append(found.pvalues_adjusted)
+        order = np.argsort(np.concatenate(pvalues), kind="stable")
+        best = self.units.unit_of_inputs()[np.concatenate(pairs)[order]]
+        return best, np.concatenate(pvalues)[order]
 
 
 @dataclass(frozen=True)
@@ -209,57 +230,6 @@ def _amounts(search: Search) -> Callable[..., float]:
         return max(search.alignment(columns, kernel) for kernel in kernels)
 
     return amount
-
-
-def ranked_pairs(
-    X: np.ndarray,
-    y: Any,
-    categories: Categories,
-    target_kernel: Any = "auto",
-    n_jobs: int | None = None,
-    exchange: Exchange = FREE,
-    *,
-    by_distances: bool = True,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best pairs of columns and their adjusted p-values, best first.
-
-    Pairs are looked for twice: by the columns, and by their distances to the middle. Around a ring
-    a column matters by its distance to the middle, together with that of the other.
-    """
-    nothing = np.empty((0, 2), dtype=np.intp), np.empty(0)
-    if X.shape[1] < 2:
-        return nothing
-    if has_missing(X):  # values that have nothing to do with the target cannot interact
-        X = drawn(X)
-    if X.shape[0] > ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
-        X, y = X[rows], _safe_indexing(y, rows)
-        exchange = exchange.take(rows)
-    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
-        return nothing
-    looks = [(Table(X, categories=categories), np.arange(X.shape[1]))]
-    if by_distances:
-        looks.append(_distances(X, categories))
-    pairs, pvalues = [], []
-    for table, columns in looks:
-        if len(columns) < 2:
-            continue
-        try:
-            found = screen_table(
-                table,
-                y,
-                target_kernel=target_kernel,
-                groups=exchange,
-                random_state=0,
-                n_jobs=n_jobs,
-            )
-        except TooFewWays:  # a part of the rows that shows nothing by itself
-            return nothing
-        pairs.append(columns[found.pairs])
-        pvalues.append(found.pvalues_adjusted)
-    order = np.argsort(np.concatenate(pvalues), kind="stable")
-    return np.concatenate(pairs)[order], np.concatenate(pvalues)[order]
 
 
 def _distances(X: np.ndarray, categories: Categories) -> tuple[Table, np.ndarray]:
