@@ -53,17 +53,6 @@ class BAHSIC(HSICSelector):
         columns are at most ``n_features_to_select``, with a warning if the best one alone has more.
         Inside a group columns are ranked by the dependence of each alone, as in
         :class:`DependenceFilter`. (Groups of rows are passed to ``fit``.)
-    interactions : {"auto", None}, default="auto"
-        With hundreds of columns a Gaussian kernel is almost linear: it would lose interactions, and
-        columns that matter by their distance to the middle. "auto" therefore looks for columns with
-        a significant dependence of their own (see :func:`depmax.screen`) and for pairs with a
-        significant interaction (see :func:`depmax.screen_pairs`), of the columns or of their
-        distances to the median. If these are at most ten columns, pairs are also looked for in what
-        a kernel ridge regression on them leaves of the target. All other columns leave first, the
-        best of the pairs that are not significant last of all if its adjusted p-value is below
-        0.25. Then a pair, and the groups it is in, stays as long as there are columns that alone
-        contribute less than the pair adds. Pairs are searched for in at most 10,000 rows, drawn
-        with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows, in time linear in the rows. None
         uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond,
@@ -82,6 +71,17 @@ class BAHSIC(HSICSelector):
         Number of threads.
     verbose : int, default=0
         Print a line per round.
+    interactions : {"auto", None}, default="auto"
+        With hundreds of columns a Gaussian kernel is almost linear: it would lose interactions, and
+        columns that matter by their distance to the middle. "auto" therefore looks for columns with
+        a significant dependence of their own (see :func:`depmax.screen`) and for pairs with a
+        significant interaction (see :func:`depmax.screen_pairs`), of the columns or of their
+        distances to the median. If these are at most ten columns, pairs are also looked for in what
+        a kernel ridge regression on them leaves of the target. All other columns leave first, the
+        best of the pairs that are not significant last of all if its adjusted p-value is below
+        0.25. Then a pair, and the groups it is in, stays as long as there are columns that alone
+        contribute less than the pair adds. Pairs are searched for in at most 10,000 rows, drawn
+        with a fixed seed. None is the published algorithm.
 
     Attributes
     ----------

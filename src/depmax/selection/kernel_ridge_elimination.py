@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from depmax import _resources
 from depmax._parameters import FLAG, integer, number, one_of
 from depmax._resources import map_threads, warn_if_long
 from depmax.data import read_target
-from depmax.data.columns import Categories
+from depmax.data.columns import Categories, Missing
 from depmax.data.sample import read_target_sample, require_samples
 from depmax.data.table import require_equal_length, some_rows
 from depmax.dependence.exchange import exchange_of, scheme_of
@@ -54,7 +54,7 @@ SECONDS_PER_COLUMN, SECONDS_PER_CELL = 1.2e-3, 3e-6
 SMALL = 500
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class KernelRidgeElimination(UnitSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
@@ -166,12 +166,20 @@ class KernelRidgeElimination(UnitSelector):
     True
     """
 
+    n_features_to_select: int | float | Literal["auto"] | None = None
+    _: KW_ONLY
     target_kernel: Literal["auto", "inputs"] = "auto"
     alpha: float | Literal["auto"] = "auto"
+    step: float = 0.1
+    column_groups: Any = None
     interactions: Literal["auto"] | None = "auto"
     scale: bool = True
     n_landmarks: int | Literal["auto"] | None = "auto"
     subsample: int | None = 20_000
+    missing: Missing = "neutral"
+    pvalues: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     path_quantity = "leave-one-out error (share of the variance)"
     _declared: ClassVar = {

@@ -43,20 +43,13 @@ STEP = Rule(
 )
 
 
-@dataclass(eq=False, repr=False)
 class UnitSelector(WeightedSelector):
     """Base of the searches over units of columns; a subclass implements ``_rank``."""
 
-    n_features_to_select: int | float | Literal["auto"] | None = None
-    _: KW_ONLY
-    target_kernel: KernelLike | Literal["auto", "inputs"] = "auto"
-    step: float = 0.1
-    column_groups: Any = None
-    missing: Missing = "neutral"
-    pvalues: bool = True
-    n_jobs: int | None = None
-    verbose: int = 0
-
+    step: float
+    column_groups: Any
+    pvalues: bool
+    verbose: int
     _decides_how_many = True
     _streams: ClassVar[bool] = True
     _declared: ClassVar = {"step": STEP, "pvalues": FLAG}
@@ -123,14 +116,23 @@ def informative_first(units: Units, order: Callable[[np.ndarray], Ranking]) -> R
     return replace(found, order=np.concatenate([found.order, last]))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class HSICSelector(UnitSelector):
     """Base of the greedy searches under HSIC; a subclass implements ``_search``."""
 
+    n_features_to_select: int | float | Literal["auto"] | None = None
+    _: KW_ONLY
     kernel: KernelLike = "gaussian"
+    target_kernel: KernelLike | Literal["auto", "inputs"] = "auto"
     unbiased: bool = True
+    step: float = 0.1
+    column_groups: Any = None
     block_size: int | Literal["auto"] | None = "auto"
     precision: Literal["auto", "single", "double"] = "auto"
+    missing: Missing = "neutral"
+    pvalues: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     _sparse_remedy = 'use kernel="linear", with which X stays sparse'
     _declared: ClassVar = {
