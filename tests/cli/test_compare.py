@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
 
 from depmax.cli.methods import methods, settings_of
 from depmax.evaluation.comparison.catalogue import find_method
@@ -145,7 +144,7 @@ def test_settings_that_change_no_column_are_not_typed(name: str) -> None:
     compared, known = find_method(name).make(3), methods()[name.lower()]
     assert settings_of(known, compared, len(X)) == []
     expected = compared.fit(X, y).get_support(indices=True)
-    typed = clone(known.estimator).set_params(n_features_to_select=3).fit(X, y)
+    typed = known.make().set_params(n_features_to_select=3).fit(X, y)
     assert list(typed.get_support(indices=True)) == list(expected)
     blocks = [] if name == "KernelRidgeElimination" else ["block_size=1000"]
     assert settings_of(known, find_method(name).make(3), 1001) == blocks

@@ -311,6 +311,7 @@ def test_a_permutation_test_by_hand():
     folds = KFold(7, shuffle=True, random_state=0)
     assert test.q2 == pytest.approx(KernelPLS(2).cross_validate(X, y, cv=folds).q2[1])
     assert test.pvalue == 1 / 21
+    assert repr(test).endswith("pvalue=0.0476)")
     assert test.permuted_q2.max() < test.q2
     assert test.permuted_r2.shape == test.correlations.shape == (20,)
 

@@ -130,6 +130,9 @@ class TestThePage:
             assert 'role="img"' in picture.split(">")[0]
             assert "currentColor" in picture
             assert "#010203" not in picture
+            inches = 5.0  # letters are as large as those of the page, whatever its width
+            assert 100 * inches < int(re.search(r'width="(\d+)"', picture)[1]) < 130 * inches
+        assert "figure svg { display: block; max-width: 100%" in page
         assert "µ &lt; 1 &amp; more" in pictures[0]  # text stays text
 
     def test_answer_comes_before_the_evidence(self, page):

@@ -6,33 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from inspect import cleandoc
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-#: Panel of the options that few people need.
-MORE = "More options"
-#: Where a context says that all options are asked for, and how many the short page names.
-_ALL = "depmax.help_all"
+from depmax.cli.options import ALL, MORE
+
+#: Rare options that the short page names.
 _NAMED = 3
-
-
-def _show_all(context: typer.Context, requested: bool) -> None:
-    if requested:
-        context.meta[_ALL] = True
-        typer.echo(context.get_help())
-        raise typer.Exit
-
-
-HelpAll = Annotated[
-    bool,
-    typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options."),
-]
 
 
 class DocumentedCommand(TyperCommand):
@@ -42,7 +27,7 @@ class DocumentedCommand(TyperCommand):
         """Description, examples, arguments and options."""
         params = self.get_params(ctx)
         rare = [param for param in params if getattr(param, "rich_help_panel", None) == MORE]
-        shown = params if ctx.meta.get(_ALL) else [one for one in params if one not in rare]
+        shown = params if ctx.meta.get(ALL) else [one for one in params if one not in rare]
         more = ""
         if len(shown) < len(params):
             named = ", ".join(param.opts[0] for param in rare[:_NAMED])

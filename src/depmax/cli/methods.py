@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, cast
 
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from depmax._text import counted
 from depmax.cli.errors import UserError, nearest
 from depmax.cli.options import Fitting
-from depmax.cli.table import Table
+from depmax.cli.output import Output
+from depmax.cli.table import Table, mention_searched_rows
 from depmax.evaluation import Method, Prepare, ScreenFirst, Sized
 from depmax.evaluation.comparison.catalogue import BLOCK_ROWS, catalogue, plain_name
 
@@ -24,7 +27,7 @@ class Known:
     """A method that ``--method`` takes."""
 
     name: str
-    estimator: Any  # unfitted, with the settings that --set starts from
+    make: Callable[[], Any]  # unfitted, with the settings that --set starts from
     size: str | None  # parameter that -n sets; None where there is no choice
     takes_shares: bool  # whether -n may be a share or "auto"
     method: Method
@@ -50,7 +53,7 @@ def _known(method: Method) -> Known:
     )
     return Known(
         kind.__name__ if own else method.name,
-        kind() if own else made.make(),
+        kind if own else made.make,
         made.parameter,
         own or method.selects,
         method,
@@ -71,18 +74,20 @@ def find_method(name: str, role: Role | None = None) -> Known:
     raise UserError(f"--method: there is no {role or 'method'} named {name!r}.{hint}")
 
 
-def build(method: Known, size: Any, fitting: Fitting) -> Any:
+def build(method: Known, n: str | None, fitting: Fitting) -> Any:
     """An unfitted estimator with its size and settings of the form NAME=VALUE."""
     screen = fitting.screen
     if screen is not None and method.role != "selector":
         raise UserError(
             f"--screen: {method.name} makes new features from all columns; omit --screen."
         )
-    model = clone(method.estimator)
+    model = method.make()
     parameters = model.get_params()
-    given = _common(parameters, fitting.seed, fitting.n_jobs)
+    common = {"random_state": fitting.seed, "n_jobs": fitting.n_jobs}
+    given = {k: v for k, v in common.items() if k in parameters and v is not None}
+    size = _size(method, n)
     if size is not None:
-        given[_size_parameter(method, size)] = size
+        given[str(method.size)] = size
     for setting in fitting.settings or ():
         name, _, text = setting.partition("=")
         name = name.strip()
@@ -104,7 +109,7 @@ def settings_of(method: Known, estimator: Any, n_rows: int) -> list[str]:
     The other way round than :func:`build`: what to type after --set. What changes no feature of a
     table with so many rows is not typed.
     """
-    defaults, settings = method.estimator.get_params(), estimator.get_params()
+    defaults, settings = method.make().get_params(), estimator.get_params()
     unimportant = {method.size, "random_state", "n_jobs", "pvalues"}  # the size is a number
     if defaults.get("block_size") == "auto" and settings["block_size"] == BLOCK_ROWS >= n_rows:
         unimportant.add("block_size")  # one block, as with "auto"
@@ -121,34 +126,21 @@ def _differ(value: Any, default: Any) -> bool:
     return bool(value != default)
 
 
-def _common(parameters: dict[str, Any], seed: int | None, n_jobs: int | None) -> dict[str, Any]:
-    """Seed and jobs, where the estimator has a parameter for them."""
-    common = {"random_state": seed, "n_jobs": n_jobs}
-    return {k: v for k, v in common.items() if k in parameters and v is not None}
-
-
-def _size_parameter(method: Known, size: Any) -> str:
+def _size(method: Known, text: str | None) -> Any:
+    """A number of columns, a share, or "auto"."""
+    if text is None:
+        return None
+    size: Any = text
+    for kind in (float, int) if text != "auto" else ():
+        with suppress(ValueError):
+            size = kind(text)
+    if size == text != "auto":
+        raise UserError(f"-n must be a number of columns, a share below 1, or auto, got {text!r}.")
     if method.size is None:
         raise UserError(f"-n: {method.name} has no number of features to choose; omit -n.")
     if not method.takes_shares and not isinstance(size, int):
         raise UserError(f"-n must be a whole number for {method.name}, got {size}.")
-    return method.size
-
-
-def parse_size(text: str | None) -> Any:
-    """A number of columns, a share, or "auto"."""
-    if text is None or text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise UserError(
-            f"-n must be a number of columns, a share below 1, or auto, got {text!r}."
-        ) from None
+    return size
 
 
 def _set(model: Any, given: dict[str, Any]) -> Any:
@@ -179,13 +171,14 @@ def _value(text: str) -> Any:
         return text
 
 
-def fit_model(table: Table, method: Known, estimator: Any, *, scale: bool) -> Pipeline:
+def fit_model(out: Output, table: Table, method: Known, estimator: Any, *, scale: bool) -> Pipeline:
     """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
 
     The columns are prepared as in a comparison: what won there is what is fitted here. A selector
     searches on standardised columns and keeps them as they are but for their gaps: its columns come
     out in their own units.
     """
+    mention_searched_rows(out, table, method.name, estimator)
     encode = not method.method.takes_categories and "category" in table.types.values()
     prepare = Prepare(table.fill, scale=scale, encode=encode)
     X = prepare.fit_transform(table.X)
@@ -194,22 +187,23 @@ def fit_model(table: Table, method: Known, estimator: Any, *, scale: bool) -> Pi
         steps.append(("prepare", prepare))
     elif table.fill is not None:
         steps.append(("prepare", Prepare(table.fill, scale=False).fit(table.X)))
-    if table.weights is not None:
-        if "sample_weight" not in signature(estimator.fit).parameters:
-            raise UserError(
-                f"--weight: {method.name} counts every row once. Omit --weight and ignore the "
-                "column with --drop, or use another method, such as BAHSIC or HBFE."
-            )
-        estimator.fit(X, table.y, sample_weight=table.weights)
-    elif table.groups is None:
-        estimator.fit(X, table.y)
-    elif "groups" in signature(estimator.fit).parameters:
-        estimator.fit(X, table.y, groups=table.groups)
-    else:
+    takes = signature(estimator.fit).parameters
+    rows: dict[str, Any] = {"sample_weight": table.weights, "groups": table.groups}
+    rows = {name: values for name, values in rows.items() if values is not None}
+    if "sample_weight" in rows and "sample_weight" not in takes:
+        raise UserError(
+            f"--weight: {method.name} counts every row once. Omit --weight and ignore the "
+            "column with --drop, or use another method, such as BAHSIC or HBFE."
+        )
+    if "groups" in rows and "groups" not in takes:
         raise UserError(
             f"--groups: {method.name} has no p-values that groups of rows could change. Omit "
             "--groups and ignore the column with --drop, or use another method, such as BAHSIC."
         )
+    with out.working(
+        f"{method.name} on {counted(X.height, 'row')} and {counted(table.X.width, 'column')}"
+    ):
+        estimator.fit(X, table.y, **rows)
     estimator.set_output(transform="polars")
     return Pipeline([*steps, ("method", estimator)])
 

@@ -17,23 +17,21 @@ import typer
 
 from depmax._resources import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError, guarded
-from depmax.cli.help import MORE, HelpAll
 from depmax.cli.reading.source import ReadOptions, is_number
 
 if TYPE_CHECKING:
+    from depmax.cli.methods import Role
+    from depmax.cli.reading.source import Source
     from depmax.cli.table import Request
 
-
+#: Panel of the options that few people need, and where a context says that all are asked for.
+MORE, ALL = "More options", "depmax.help_all"
 #: Where fields keep their options.
 _OPTION = "option"
 
 
-class Impute(StrEnum):
-    """What fills gaps in columns of numbers."""
-
-    median = "median"
-    mean = "mean"
-    frequent = "frequent"
+#: What fills gaps in columns of numbers.
+Impute = StrEnum("Impute", ["median", "mean", "frequent"])
 
 
 class TaskName(StrEnum):
@@ -44,9 +42,14 @@ class TaskName(StrEnum):
     regression = "regression"
 
 
+def _flag(text: str, *flags: str, **more: Any) -> Any:
+    """What typer needs to know of an option."""
+    return typer.Option(*flags, help=text, **more)
+
+
 def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:
     """An option with its help, as a field of a dataclass or as a parameter of a command."""
-    return field(default=default, metadata={_OPTION: typer.Option(*flags, help=text, **more)})
+    return field(default=default, metadata={_OPTION: _flag(text, *flags, **more)})
 
 
 #: One that few people need.
@@ -62,13 +65,16 @@ def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     return complete
 
 
-def _method_names(role: str | None) -> Callable[[], list[str]]:
+def _method(text: str, role: Role | None) -> Any:
+    """A method by its name."""
+
     def names() -> list[str]:
         from depmax.cli.methods import methods
 
-        return [method.name for method in methods(role).values()]  # type: ignore[arg-type]  # typer hands over plain text
+        return [method.name for method in methods(role).values()]
 
-    return names
+    completion = _complete(names)
+    return _flag(text, "--method", "-m", metavar="NAME", autocompletion=completion)
 
 
 def _dataset_names() -> list[str]:
@@ -90,17 +96,15 @@ Data = Annotated[
 ]
 Fill = Annotated[
     Impute | None,
-    typer.Option(
+    _flag(
+        "Fill missing numbers by median, mean or frequent; categories by the most frequent.",
         "--impute",
         metavar="NAME",
-        help="Fill missing numbers by median, mean or frequent; categories by the most frequent.",
     ),
 ]
 Target = Annotated[
     list[str] | None,
-    typer.Option(
-        "--target", "-t", metavar="COLUMN", help="Column to predict; repeat the option for several."
-    ),
+    _flag("Column to predict; repeat the option for several.", "--target", "-t", metavar="COLUMN"),
 ]
 
 
@@ -119,58 +123,17 @@ def _some(jobs: int | None) -> int | None:
     return jobs
 
 
-#: Seeds that numpy takes.
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed",
-        min=0,
-        max=2**32 - 1,
-        metavar="N",
-        help="Random seed.",
-        rich_help_panel=MORE,
-    ),
+    _flag(
+        "Random seed.", "--seed", min=0, max=2**32 - 1, metavar="N", rich_help_panel=MORE
+    ),  # seeds that numpy takes
 ]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--n-jobs",
-        metavar="N",
-        help="Number of processors to use; -1 uses all.",
-        callback=_some,
-        rich_help_panel=MORE,
-    ),
-]
-AllJobs = Annotated[
-    int,
-    typer.Option(
-        "--n-jobs",
-        metavar="N",
-        help="Number of processors to use; all by default (-1).",
-        callback=_some,
-        rich_help_panel=MORE,
-    ),
-]
-Selector = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="A selector; depmax methods lists them.",
-        autocompletion=_complete(_method_names("selector")),
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="A selector or extractor; depmax methods lists them.",
-        autocompletion=_complete(_method_names(None)),
-    ),
-]
+_jobs = partial(_flag, metavar="N", callback=_some, rich_help_panel=MORE)
+Jobs = Annotated[int | None, _jobs("Number of processors to use; -1 uses all.", "--n-jobs")]
+AllJobs = Annotated[int, _jobs("Number of processors to use; all by default (-1).", "--n-jobs")]
+Selector = Annotated[str, _method("A selector; depmax methods lists them.", "selector")]
+Method = Annotated[str, _method("A selector or extractor; depmax methods lists them.", None)]
 DatasetName = Annotated[
     str | None,
     typer.Argument(
@@ -179,6 +142,18 @@ DatasetName = Annotated[
         show_default=False,
         autocompletion=_complete(_dataset_names),
     ),
+]
+
+
+def _show_all(context: typer.Context, requested: bool) -> None:
+    if requested:
+        context.meta[ALL] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, _flag("Show all options.", "--help-all", is_eager=True, callback=_show_all)
 ]
 
 
@@ -214,6 +189,12 @@ class Reading:
         metavar="SIZE",
         callback=_limit_memory,
     )
+
+    def open(self, data: str) -> Source:
+        """The file, ready to be read in this way."""
+        from depmax.cli.reading import open_source
+
+        return open_source(data, self.options())
 
     def options(self) -> ReadOptions:
         """Options of reading, checked."""

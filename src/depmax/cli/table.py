@@ -164,14 +164,11 @@ def make_table(source: Source, request: Request) -> Table:
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
-    both = [name for name in targets if name in request.drop]
-    if both:
-        raise UserError(f"{both[0]!r} is named by both --target and --drop.")
-    beside = dict(request.beside)
-    for own, column in request.named:
+    for own, column in [*(("--drop", name) for name in request.drop), *request.named]:
         for option, names in (("--target", targets), ("--drop", request.drop)):
-            if column in names:
+            if own != option and column in names:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
+    beside = dict(request.beside)
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
     read = {*_usable(features, targets, request, notes), *beside.values()}
@@ -201,21 +198,9 @@ def make_table(source: Source, request: Request) -> Table:
     _require_useful(target, targets, request.task)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in raw.schema.items()}
     types |= {name: "text" for name, dtype in raw.schema.items() if dtype == pl.String}
-    return Table(
-        X,
-        raw,
-        y,
-        frame.select(*targets, *filter(None, [request.event])),
-        target,
-        tuple(targets),
-        types,
-        notes,
-        expand,
-        fill,
-        source.written(),
-        groups,
-        weights,
-    )
+    answers = frame.select(*targets, *filter(None, [request.event]))
+    about = (tuple(targets), types, notes, expand, fill, source.written())
+    return Table(X, raw, y, answers, target, *about, groups, weights)
 
 
 def as_features(frame: pl.DataFrame, sentences: Iterable[str] = ()) -> pl.DataFrame:
@@ -334,7 +319,10 @@ def _features(frame: pl.DataFrame, request: Request, notes: list[str]) -> pl.Dat
     """Columns that a method can use; what is left out is noted. Only sentences stay strings."""
     from depmax.evaluation.expand import is_sentences
 
-    empty, constant, identifiers, texts, sentences = [], [], [], [], []
+    unused: dict[str, list[str]] = {
+        kind: [] for kind in ("empty", "constant", "identifier", "free-text")
+    }
+    sentences = []
     distinct = frame.select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
     present = frame.select(pl.all().count()).row(0) if frame.width else ()
     for name, levels, count in zip(frame.columns, distinct, present, strict=True):
@@ -342,22 +330,22 @@ def _features(frame: pl.DataFrame, request: Request, notes: list[str]) -> pl.Dat
             continue
         series = frame.get_column(name)
         if count == 0:
-            empty.append(name)
+            unused["empty"].append(name)
         elif levels <= 1 and count == frame.height:
-            constant.append(name)
+            unused["constant"].append(name)
         elif request.expand and is_sentences(series):
             sentences.append(name)
         elif _is_identifier(series, levels):
-            identifiers.append(name)
+            unused["identifier"].append(name)
         elif kind_of(series.dtype) == "text" and (
             role_of_text(levels, count, frame.height) != "category"
         ):
-            texts.append(name)
-    for kind, names in (("empty", empty), ("constant", constant)):
-        notes.extend([f"{_ignored(kind, names)}."] if names else [])
-    for kind, names in (("identifier", identifiers), ("free-text", texts)):
-        notes.extend([f"{_ignored(kind, names)} (override with --keep)."] if names else [])
-    return as_features(frame.drop([*empty, *constant, *identifiers, *texts]), sentences)
+            unused["free-text"].append(name)
+    for kind, names in unused.items():
+        if names:
+            remedy = "" if kind in ("empty", "constant") else " (override with --keep)"
+            notes.append(f"{_ignored(kind, names)}{remedy}.")
+    return as_features(frame.drop([name for names in unused.values() for name in names]), sentences)
 
 
 def _ignored(kind: str, names: Sequence[str]) -> str:

@@ -19,14 +19,11 @@ from depmax._text import FORMULA
 from depmax.cli.errors import OutputError
 from depmax.cli.output import STDOUT, Output
 from depmax.cli.reading.source import Marks
+from depmax.data.files import FORMATS as COLUMNAR
 
 
 class Writer(ABC):
     """Rows on their way into a file."""
-
-    def __init__(self, path: Path, marks: Marks) -> None:
-        self.path = path
-        self.marks = marks  # of text
 
     @abstractmethod
     def add(self, rows: pl.DataFrame) -> None:
@@ -41,7 +38,7 @@ class Csv(Writer):
     """A header, then a line per row."""
 
     def __init__(self, path: Path, marks: Marks) -> None:
-        super().__init__(path, marks)
+        self._marks = marks
         self._file: Any = sys.stdout.buffer if str(path) == STDOUT else path.open("wb")
         self._empty = True
         self._warned = False
@@ -49,17 +46,17 @@ class Csv(Writer):
     def add(self, rows: pl.DataFrame) -> None:
         """Append rows, below a header if they are the first."""
         self._mention_formulas(rows)
-        if self.marks.decimal == ",":
+        if self._marks.decimal == ",":
             numbers = pl.col(pl.Float32, pl.Float64).cast(pl.String)
             rows = rows.with_columns(numbers.str.replace(".", ",", literal=True))
-        text = rows.write_csv(include_header=self._empty, separator=self.marks.separator)
+        text = rows.write_csv(include_header=self._empty, separator=self._marks.separator)
         self._file.write(text.encode())
         self._empty = False
 
     def close(self) -> None:
         """Finish the file."""
         self._file.flush()
-        if str(self.path) != STDOUT:
+        if self._file is not sys.stdout.buffer:
             self._file.close()
 
     def _mention_formulas(self, rows: pl.DataFrame) -> None:
@@ -79,30 +76,25 @@ class Csv(Writer):
             )
 
 
-class Tsv(Csv):
-    """Text separated by tabs."""
-
-    def __init__(self, path: Path, marks: Marks) -> None:
-        super().__init__(path, replace(marks, separator="\t"))
-
-
-class ColumnarWriter(Writer):
+class Columnar(Writer):
     """A batch of rows in a row group of Parquet, or in a record batch of Arrow."""
 
-    _writer: Any = None
-    _schema: Any = None
+    def __init__(self, path: Path, form: str) -> None:
+        self._path, self._form = str(path), form
+        self._writer: Any = None
+        self._schema: Any = None
 
     def add(self, rows: pl.DataFrame) -> None:
         """Append a batch; categories are text, since every batch would have its own levels."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
         table = rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_arrow()
         if self._writer is None:
             self._schema = table.schema
-            self._writer = self._opened(table.schema)
+            opened = parquet.ParquetWriter if self._form == "parquet" else pa.ipc.new_file
+            self._writer = opened(self._path, table.schema)
         self._writer.write_table(table.cast(self._schema))
-
-    @abstractmethod
-    def _opened(self, schema: Any) -> Any:
-        """Arrow's writer of the format."""
 
     def close(self) -> None:
         """Finish the file."""
@@ -110,36 +102,10 @@ class ColumnarWriter(Writer):
             self._writer.close()
 
 
-class Parquet(ColumnarWriter):
-    """One row group per batch."""
-
-    def _opened(self, schema: Any) -> Any:
-        from pyarrow import parquet
-
-        return parquet.ParquetWriter(self.path, schema)
-
-
-class Arrow(ColumnarWriter):
-    """One record batch per batch."""
-
-    def _opened(self, schema: Any) -> Any:
-        import pyarrow as pa
-
-        return pa.ipc.new_file(str(self.path), schema)
-
-
 #: Text where nothing of another kind was read.
 COMMAS = Marks()
-#: Writer of every extension.
-FORMATS: dict[str, type[Writer]] = {
-    ".csv": Csv,
-    ".tsv": Tsv,
-    ".parquet": Parquet,
-    ".pq": Parquet,
-    ".arrow": Arrow,
-    ".ipc": Arrow,
-    ".feather": Arrow,
-}
+#: Known extensions.
+FORMATS = (".csv", ".tsv", *COLUMNAR)
 
 
 def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
@@ -147,12 +113,15 @@ def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
     try:
         place = require_writable(expand_home(path))
         for name in reads:
-            if place.exists() and _is_file(name) and place.samefile(expand_home(name)):
+            source = _existing(name)
+            if source is None:
+                continue
+            if place.exists() and source.is_file() and place.samefile(source):
                 raise OutputError(
                     f"Cannot write {path}: it is the input file ({name}), which would be lost. "
                     "Name another file."
                 )
-            if _is_folder(name) and place.resolve().is_relative_to(expand_home(name).resolve()):
+            if source.is_dir() and place.resolve().is_relative_to(source.resolve()):
                 raise OutputError(
                     f"Cannot write {path}: it is in the input folder ({name}), whose files form "
                     "one table. Name a file elsewhere."
@@ -162,20 +131,13 @@ def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
     return place
 
 
-def _is_file(name: str) -> bool:
-    """Whether an input is a file, not a data set by name or a file that is not there."""
+def _existing(name: str) -> Path | None:
+    """The file or folder of an input, None for a data set by name or one that is not there."""
     try:
-        return expand_home(name).is_file()
+        path = expand_home(name)
+        return path if path.exists() else None
     except OSError:
-        return False
-
-
-def _is_folder(name: str) -> bool:
-    """Whether an input is a folder of files."""
-    try:
-        return expand_home(name).is_dir()
-    except OSError:
-        return False
+        return None
 
 
 def require_format(path: str, out: Output, *, reads: Sequence[str] = ()) -> Path:
@@ -195,16 +157,28 @@ def require_format(path: str, out: Output, *, reads: Sequence[str] = ()) -> Path
 @contextmanager
 def open_writer(path: Path, marks: Marks = COMMAS) -> Iterator[Writer]:
     """Writer of a table that takes its place when the block ends without an error."""
+    with (
+        writing_to(path),
+        nullcontext(path) if str(path) == STDOUT else replacing(path) as temporary,
+    ):
+        suffix = path.suffix.lower()
+        marks = replace(marks, separator="\t") if suffix == ".tsv" else marks
+        form = COLUMNAR.get(suffix)
+        writer = Csv(temporary, marks) if form is None else Columnar(temporary, form)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """What goes wrong while a file is written, as an error that names it."""
     try:
-        with nullcontext(path) if str(path) == STDOUT else replacing(path) as temporary:
-            writer = FORMATS.get(path.suffix.lower(), Csv)(temporary, marks)
-            try:
-                yield writer
-            finally:
-                writer.close()
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise OutputError(f"Cannot write {path}: {error}") from error
     except pl.exceptions.PolarsError as error:  # a type that the format does not have
         raise OutputError(f"Cannot write {path}: {first_line(error)}.") from None

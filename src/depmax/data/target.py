@@ -457,7 +457,8 @@ def _as_array(y: Any) -> np.ndarray:
         if are_survival_times(native):  # of a table in memory, read_target has read them
             refuse_streamed_times()
         columns = [_of_series(series) for series in native.iter_columns()]
-        warn_of_survival(native)
+        if len(columns) == 2:
+            warn_of_survival(native)
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     try:
         array = np.asarray(y)  # not a subclass such as np.matrix
@@ -470,7 +471,6 @@ def _as_array(y: Any) -> np.ndarray:
 
 def _of_series(series: Any) -> np.ndarray:
     """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
-    refuse_nested(series)
     gaps = series.dtype.is_integer() and series.null_count() > 0
     if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
         return series.to_numpy()
@@ -478,6 +478,7 @@ def _of_series(series: Any) -> np.ndarray:
         return series.to_numpy().astype(bool, copy=False)
     if series.null_count() == 0 and series.dtype == nw.String:
         return np.array(series.to_list(), dtype=str)
+    refuse_nested(series)
     return settle(object_array(series.to_list()))
 
 

@@ -182,11 +182,8 @@ def warn_of_order(series: Any) -> None:
 
 
 def warn_of_survival(frame: Any) -> None:
-    """Say that a time and whether an event was seen are two outputs, if y looks like that."""
-    columns = list(frame.iter_columns())
-    if len(columns) != 2:
-        return
-    event, times = sorted(columns, key=lambda column: not _is_binary(column))
+    """Say that a time and whether an event was seen are two outputs, if two columns look so."""
+    event, times = sorted(frame.iter_columns(), key=lambda column: not _is_binary(column))
     if _is_binary(event) and _is_duration(times):
         warn_caller(
             f"y has two columns and so two outputs, {event.name!r} and {times.name!r}, each "

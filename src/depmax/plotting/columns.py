@@ -128,7 +128,7 @@ class RankingDisplay(Display):
                 np.asarray(selector.ranking),
                 np.asarray(selector.pvalues_adjusted, dtype=float),
                 n_shown=n_shown,
-                label="effect on the target, from 0 to 1" if known else "HSIC with the target",
+                label="effect on the target, 0 to 1" if known else "HSIC with the target",
             )
             return screened._drawn_on(ax)
         step = last_step(selector, "ranking_")

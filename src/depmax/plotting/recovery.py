@@ -75,5 +75,5 @@ class RecoveryDisplay(Display):
         ax.set_yticks(starts + (n_shapes - 1) / 2, short_labels(self.methods, 22), fontsize="small")
         ax.invert_yaxis()
         ax.set_xlim(0.0, 1.0)
-        ax.set_xlabel("share of the planted columns that are kept")
+        ax.set_xlabel("share of planted columns kept")
         tidy(ax, grid="x", legend=2)

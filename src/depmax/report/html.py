@@ -164,6 +164,8 @@ def pvalue(value: float) -> str:
 #: Colours that stand for those of the page; nothing else is drawn in them.
 INK, GRID = "#010203", "#040506"
 
+#: Pixels of the page for an inch of a picture: its letters are then as large as the page's.
+PIXELS = 115
 #: Transparent, in the page's own colours, text as text.
 STYLE: dict[str, Any] = {
     "axes.edgecolor": INK,
@@ -200,10 +202,11 @@ def draw(picture: Picture, prefix: str) -> str:
         picture.display.plot(ax=figure.add_subplot())
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return _inline(stream.getvalue(), picture.alternative, prefix)
+    width = round(PIXELS * picture.width)
+    return _inline(stream.getvalue(), picture.alternative, prefix, width)
 
 
-def _inline(text: str, alternative: str, prefix: str) -> str:
+def _inline(text: str, alternative: str, prefix: str, width: int) -> str:
     """The element alone, with unique ids, the page's colours, and its meaning in words."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.S)
@@ -213,9 +216,9 @@ def _inline(text: str, alternative: str, prefix: str) -> str:
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
     text = text.replace(INK, "currentColor").replace(GRID, "var(--line)")
-    # a viewBox without a size fits any screen
+    # a viewBox, and a width that is cut to the screen
     head, rest = text.split(">", 1)
-    head = re.sub(r'\s(width|height|version)="[^"]*"', "", head)
+    head = re.sub(r'\s(width|height|version)="[^"]*"', "", head) + f' width="{width}"'
     label = f"{prefix}-meaning"
     head += f' role="img" aria-labelledby="{label}"'
     return f'{head}><title id="{label}">{_escape(visible(alternative))}</title>{rest}'

@@ -92,7 +92,7 @@ def methods(out: Output) -> None:
             "method": method.name,
             "role": method.role,
             "what it does": method.method.description,
-            "parameters": ", ".join(method.estimator.get_params(deep=False)),
+            "parameters": ", ".join(method.make().get_params(deep=False)),
         }
         for method in known().values()
     ]

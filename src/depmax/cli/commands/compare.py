@@ -12,23 +12,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import ExitCode, OutputError, UserError, nearest
+from depmax.cli.errors import ExitCode, UserError, nearest
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:
-    from depmax.evaluation import Comparison, Progress, Verdict
+    from depmax.evaluation import Comparison, Verdict
 
 #: Columns of the leaderboard that a terminal shows, beside the scores.
 SHOWN = ("features", "low", "high", "loss", "stability", "seconds")
 
 
-class JudgeOption(StrEnum):
-    """Predictors by name."""
-
-    auto = "auto"
-    kernel = "kernel"
-    boosting = "boosting"
-    linear = "linear"
+#: Predictors by name.
+JudgeOption = StrEnum("JudgeOption", ["auto", "kernel", "boosting", "linear"])
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ def compare(
     """
     from depmax.cli.reading import open_source
     from depmax.cli.table import ask
-    from depmax.cli.writing import require_place
+    from depmax.cli.writing import require_place, writing_to
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
@@ -144,9 +139,6 @@ def compare(
         table = ask(out, open_source(data, options), columns.request(target))
         count = until_compared.enter_context(out.counting())
 
-        def listen(state: Progress) -> None:
-            count(state.step, state.done, state.total)
-
         found = compare_methods(
             table.X,
             table.y,
@@ -164,7 +156,7 @@ def compare(
             max_rows=most,
             random_state=seed,
             n_jobs=n_jobs,
-            progress=listen,
+            progress=lambda state: count(state.step, state.done, state.total),
             ignore=ignored,
             planted=judging.planted,
         )
@@ -182,17 +174,14 @@ def compare(
         shown = replace(shown, groups=None, drop=[*(columns.drop or ()), columns.groups])
     reread = [*o.spelled(said), *o.typed(shown, reading)]
     use = _command_to_use(found, data, reread, seed, n_rows=table.X.height)
-    with out.counting() as count:
-        try:
-            found.to_html(
-                place,
-                command=shlex.join(["depmax", "compare", data, *again]),
-                use=use,
-                notes=tuple(table.notes),
-                progress=lambda state: count(state.step, state.done, state.total),
-            )
-        except OSError as error:
-            raise OutputError(f"Cannot write {place}: {error}") from error
+    with out.counting() as count, writing_to(place):
+        found.to_html(
+            place,
+            command=shlex.join(["depmax", "compare", data, *again]),
+            use=use,
+            notes=tuple(table.notes),
+            progress=lambda state: count(state.step, state.done, state.total),
+        )
     if len(found.methods) == 1 or verdict.outcome not in ("nothing", "too few rows", "all columns"):
         out.command("next", use, "Next:")
     out.command("report", str(place), "Report:", shown=str(place.resolve()))

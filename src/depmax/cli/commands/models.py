@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -59,40 +58,39 @@ def fit(
     """
     from sklearn.utils import get_tags
 
-    from depmax.cli.errors import OutputError
-    from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
-    from depmax.cli.reading import open_source
+    from depmax.cli.methods import build, find_method, fit_model, model_notes
     from depmax.cli.streaming import can_stream, fit_streamed
-    from depmax.cli.table import ask, is_large, mention_searched_rows
-    from depmax.cli.writing import require_place
+    from depmax.cli.table import ask, is_large
+    from depmax.cli.writing import require_place, writing_to
 
     known = find_method(method)
-    estimator = build(known, parse_size(n), fitting)
+    estimator = build(known, n, fitting)
     place = require_place(output, reads=(data,))
     as_graph = place.suffix.lower() == ".onnx"
     if as_graph:
         require(f"Writing {place.name}", "skl2onnx")
-    source = open_source(data, reading.options())
+    source = reading.open(data)
     uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
     asked = columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing)
     table = ask(out, source, asked)
     if as_graph:
         _require_numbers(table)
-    streams = is_large(source) and can_stream(source, estimator, columns)
-    rows = (source.n_rows() or 0) if streams else table.X.height
-    with out.working(
-        f"{known.name} on {counted(rows, 'row')} and {counted(table.X.width, 'column')}"
-    ):
-        if streams:
+    if is_large(source) and can_stream(source, estimator, columns):
+        rows = counted(source.n_rows() or 0, "row")
+        with out.working(f"{known.name} on {rows} and {counted(table.X.width, 'column')}"):
             model = fit_streamed(source, table, estimator, scale=fitting.scale)
-            out.note([f"{known.name} was fitted to all {counted(rows, 'row')}, read in parts."])
+        out.note([f"{known.name} was fitted to all {rows}, read in parts."])
+    else:
+        model = fit_model(out, table, known, estimator, scale=fitting.scale)
+    with writing_to(place):
+        if as_graph:
+            from depmax.onnx import to_onnx
+
+            to_onnx(model, place)
         else:
-            mention_searched_rows(out, table, known.name, estimator)
-            model = fit_model(table, known, estimator, scale=fitting.scale)
-    try:
-        _save(model, place, as_graph, model_notes(table, known.name, data))
-    except OSError as error:
-        raise OutputError(f"Cannot write {place}: {error}") from error
+            from depmax.persistence import save_model
+
+            save_model(model, place, notes=model_notes(table, known.name, data))
     features = [str(name) for name in model.named_steps["method"].get_feature_names_out()]
     out.result("method", known.name)
     out.result("features", features)
@@ -110,17 +108,6 @@ def _require_numbers(table: Any) -> None:
             "An ONNX graph takes only numbers. Drop these columns with --drop, encode them as "
             f"numbers, or write a .skops file: {listed(others)}."
         )
-
-
-def _save(model: Any, place: Path, as_graph: bool, notes: dict[str, Any]) -> None:
-    if as_graph:
-        from depmax.onnx import to_onnx
-
-        to_onnx(model, place)
-        return
-    from depmax.persistence import save_model
-
-    save_model(model, place, notes=notes)
 
 
 @o.command
@@ -173,8 +160,9 @@ def transform(
     import polars as pl
 
     from depmax.cli import streaming
-    from depmax.cli.errors import DataError, ModelError, nearest
+    from depmax.cli.errors import DataError, ModelError
     from depmax.cli.reading import open_source
+    from depmax.cli.table import require_columns
     from depmax.cli.writing import open_writer, require_format
     from depmax.persistence.model_files import read_model
 
@@ -194,10 +182,7 @@ def transform(
     out.note(assumed)
     out.result("notes", assumed)
     copied = list(keep or ())
-    for name in copied:
-        if name not in source.schema():
-            known = list(source.schema())
-            raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
+    require_columns(copied, list(source.schema()), "--keep", data)
     needed = list(dict.fromkeys([*columns, *copied]))
     fills = streaming.takes_gaps(fitted)
     rows, total, began = 0, source.n_rows(), perf_counter()

@@ -6,7 +6,6 @@ import shlex
 from typing import Any
 
 from depmax.cli import options as o
-from depmax.cli.errors import OutputError
 from depmax.cli.output import Output
 
 #: Groups that a terminal shows.
@@ -41,15 +40,14 @@ def profile(
       depmax profile bundled:tecator --json
     """
     from depmax._text import listed
-    from depmax.cli.reading import open_source
     from depmax.cli.table import read_rows, require_columns
-    from depmax.cli.writing import require_place
+    from depmax.cli.writing import require_place, writing_to
     from depmax.evaluation import profile as profile_of
     from depmax.report import require_report
 
     require_report()
     place = require_place(report, reads=(data,))
-    source = open_source(data, reading.options())
+    source = reading.open(data)
     with out.working(f"reading {source.name}"):
         require_columns(drop or (), list(source.schema()), "--drop", source.name)
         notes = source.assumptions()
@@ -59,8 +57,8 @@ def profile(
     with out.counting() as count:
         found = profile_of(frame, progress=lambda s: count(s.step, s.done, s.total))
     facts = found.to_dict()
-    for key in facts.keys() - {"columns", "findings"}:
-        out.result(key, facts[key])
+    for key, value in facts.items():
+        out.result(key, value)
     out.result("notes", notes)
     for number, line in enumerate(found.findings):
         out.result("findings", found.findings, line, style="" if number else "bold")
@@ -79,9 +77,7 @@ def profile(
             out.result("groups", facts["groups"], line)
         out.line()
         out.table("pairs", facts["pairs"], title="Strongest pairs", shown=8)
-    try:
+    with writing_to(place):
         found.to_html(place, command=shlex.join(["depmax", "profile", data]))
-    except OSError as error:
-        raise OutputError(f"Cannot write {place}: {error}") from error
     out.command("report", str(place), "Report:", shown=str(place.resolve()))
     out.finish()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +20,8 @@ JOINT_ROWS = 2000
 #: Groups that it takes at least, if rows come in groups.
 FEWEST_GROUPS = 20
 BAR = 20
+#: Columns of :meth:`~depmax.dependence.Screening.to_frame` that are not shown.
+MORE = ("explained_by_given", "missing")
 
 
 @o.command
@@ -73,7 +73,6 @@ def screen(
 
       depmax screen patients.csv -t outcome --given age --given batch
     """
-    from depmax.cli.reading import open_source
     from depmax.cli.table import ask, mention_doubts
     from depmax.dependence import screen as screen_columns
     from depmax.dependence.exchange import neighbours_mentioned
@@ -84,7 +83,7 @@ def screen(
     ignored = columns.ignored
     uses_missing = not given and columns.weight is None  # gaps say nothing
     asked = columns.request(target, uses_missing=uses_missing, given=tuple(given or ()))
-    table = ask(out, open_source(data, reading.options()), asked)
+    table = ask(out, reading.open(data), asked)
     mention_doubts(out, table, ignored)
     X = Prepare(table.fill).fit_transform(table.X)
     X, confounders = _split(X, given)
@@ -97,54 +96,41 @@ def screen(
             given=confounders,
             sample_weight=table.weights,
         )
-    order = found.ranking.argsort()
-    sizes = found.scores if np.isnan(found.effects).all() else found.effects
-    best = max(float(sizes.max()), 1e-300)
-    rows: list[dict[str, Any]] = [
-        {
-            "column": found.names[place],
-            "rank": rank + 1,
-            "score": float(found.scores[place]),
-            **_effect(found, place),
-            "pvalue": float(found.pvalues[place]),
-            "pvalue_adjusted": float(found.pvalues_adjusted[place]),
-        }
-        for rank, place in enumerate(order)
-    ]
+    rows: list[dict[str, Any]] = found.to_frame("polars").drop(MORE, strict=False).to_dicts()
+    best = max(*(row.get("effect", row["score"]) for row in rows), 1e-300)
     shown = [_for_people(row, best) for row in rows] if out.on_terminal else rows
     out.table("columns", shown, shown=top)
     condition = " given " + ", ".join(map(repr, given)) if given else ""
-    with out.working("testing all columns together"):
-        verdict = _verdict(
-            found, level, lambda: _joint_test(X, table, seed, n_jobs, confounders), condition
-        )
-    out.result("significant", verdict.significant, verdict.columns, style="bold")
-    out.result("all_columns", verdict.all_columns, verdict.joint)
-    out.result("gives_away", *_given_away(found, table, ignored))
+    rate = f"false discovery rate {100 * level:g}%"
+    significant = int((found.pvalues_adjusted <= level).sum())
+    if significant:
+        # the smallest adjusted p-value is that of Simes' test of no dependence at all
+        smallest = float(found.pvalues_adjusted.min())
+        joint: dict[str, Any] = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
+        depend = f"{counted(X.width, 'column')} {'depends' if significant == 1 else 'depend'}"
+        alone = f"{significant:,} of {depend} on the target{condition} ({rate})."
+        together = None
+    else:  # single columns prove no dependence: only then all are tested together, at this level
+        with out.working("testing all columns together"):
+            joint = _joint_test(X, table, seed, n_jobs, confounders)
+        alone = f"None of {X.width:,} columns was shown to depend on the target by itself"
+        alone += f"{condition} ({rate})."
+        together = f"All columns together: {_in_words(joint, level)}."
+    out.result("significant", significant, alone, style="bold")
+    out.result("all_columns", joint, together)
+    out.result("gives_away", *_given_away(rows, table, ignored))
     out.finish()
-    if check and verdict.all_columns["pvalue"] > level:
+    if check and joint["pvalue"] > level:
         raise typer.Exit(ExitCode.NOT_FOUND)
 
 
-def _effect(found: Any, place: int) -> dict[str, float]:
-    """The effect of a column with its interval; none given confounders or weights of rows.
-
-    Of rows that are read a chunk at a time there is no interval.
-    """
-    ends = {
-        "effect": found.effects,
-        "effect_low": found.effects_low,
-        "effect_high": found.effects_high,
-    }
-    return {name: float(each[place]) for name, each in ends.items() if not np.isnan(each).all()}
-
-
-def _given_away(found: Any, table: Table, ignored: tuple[str, ...]) -> tuple[list[str], str | None]:
+def _given_away(
+    rows: list[dict[str, Any]], table: Table, ignored: tuple[str, ...]
+) -> tuple[list[str], str | None]:
     """Columns that say nearly everything about the target, and what to do about them."""
     from depmax.evaluation.comparison.cautions import GIVEN_AWAY, GIVES_AWAY, gives_away
 
-    places = [place for place in found.ranking.argsort() if found.effects[place] >= GIVES_AWAY]
-    names = [found.names[place] for place in places]
+    names = [row["column"] for row in rows if row.get("effect", 0.0) >= GIVES_AWAY]
     if not names or GIVEN_AWAY.code in ignored:
         return names, None
     return names, f"{GIVEN_AWAY.code}: {gives_away(names, ', '.join(table.target_names))}"
@@ -168,16 +154,6 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class TableVerdict:
-    """The conclusion from the table."""
-
-    significant: int  # columns that pass
-    all_columns: dict[str, Any]  # the test of any dependence at all
-    columns: str  # in words: about single columns
-    joint: str | None = None  # and, if none passes, about all of them
-
-
 def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
     """Columns to screen, and the confounders among the columns, None without any."""
     if not given:
@@ -191,41 +167,15 @@ def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
     return left, X.select(list(dict.fromkeys(given)))
 
 
-def _verdict(
-    found: Any, level: float, joint_test: Callable[[], dict[str, Any]], condition: str = ""
-) -> TableVerdict:
-    """Columns that pass prove dependence; only if none does, all are tested together.
-
-    The smallest adjusted p-value is that of Simes' test of no dependence at all, so that this
-    statement agrees with the table. Each of the two tests has its own level.
-    """
-    significant = int((found.pvalues_adjusted <= level).sum())
-    n_columns = len(found.names)
-    rate = f"false discovery rate {100 * level:g}%"
-    if significant:
-        smallest = float(found.pvalues_adjusted.min())
-        simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
-        depend = f"{counted(n_columns, 'column')} {'depends' if significant == 1 else 'depend'}"
-        columns = f"{significant:,} of {depend} on the target{condition} ({rate})."
-        return TableVerdict(significant, simes, columns)
-    joint = joint_test()
+def _in_words(joint: dict[str, Any], level: float) -> str:
+    """The test of all columns together: its p-value, and what follows."""
+    shown = "p < 0.001" if joint["pvalue"] < 0.001 else f"p = {joint['pvalue']:.3f}"
     sentence = (
         "together they depend on the target, although no single column shows it"
         if joint["pvalue"] <= level
         else "no dependence was found"
     )
-    return TableVerdict(
-        0,
-        joint,
-        f"None of {n_columns:,} columns was shown to depend on the target by itself{condition} "
-        f"({rate}).",
-        f"All columns together: {_pvalue(joint['pvalue'])} ({joint['method']}, "
-        f"{joint['rows']:,} rows): {sentence}.",
-    )
-
-
-def _pvalue(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+    return f"{shown} ({joint['method']}, {joint['rows']:,} rows): {sentence}"
 
 
 def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any) -> dict[str, Any]:
@@ -239,16 +189,13 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
     X = Prepare(scale=False).fit_transform(X)  # permutations allow for gaps filled by the same rule
     y, groups, weights = table.y, table.groups, table.weights
     rng = np.random.default_rng(seed)
-    rows = (
-        _joint_rows(y, table.target.kind, X.height, rng)
-        if groups is None
-        else _rows_of_groups(groups, rng)
-    )
-    if rows is not None:
-        X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
-        groups = None if groups is None else groups[rows]
-        weights = None if weights is None else weights[rows]
-        given = None if given is None else _safe_indexing(given, rows)
+    if X.height > JOINT_ROWS:
+        kind = table.target.kind
+        rows = _joint_rows(y, kind, rng) if groups is None else _rows_of_groups(groups, rng)
+        X, y, groups, weights, given = (
+            None if each is None else _safe_indexing(each, rows)
+            for each in (X, y, groups, weights, given)
+        )
     with neighbours_mentioned():
         test = hsic_test(
             X,
@@ -268,24 +215,20 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
     }
 
 
-def _rows_of_groups(groups: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
-    """Rows of as many whole groups as the joint test takes, None for all."""
-    if len(groups) <= JOINT_ROWS:
-        return None
+def _rows_of_groups(groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Rows of as many whole groups as the joint test takes."""
     order = rng.permutation(int(groups.max()) + 1)
     totals = np.cumsum(np.bincount(groups)[order])
     n_kept = max(FEWEST_GROUPS, int(np.searchsorted(totals, JOINT_ROWS, side="right")))
     return np.flatnonzero(np.isin(groups, order[:n_kept]))
 
 
-def _joint_rows(y: Any, kind: str, n_rows: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Rows of the joint test, None for all; every class has its part, however rare it is.
+def _joint_rows(y: Any, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Rows of the joint test; every class has its part, however rare it is.
 
     Rows may be chosen by the target, since a permutation test is conditional on its values.
     """
-    if n_rows <= JOINT_ROWS:
-        return None
-    order = rng.permutation(n_rows)
+    order = rng.permutation(len(y))
     if kind != "classes":
         return np.sort(order[:JOINT_ROWS])
     codes = np.unique(np.asarray(y), return_inverse=True)[1].ravel()

@@ -55,35 +55,27 @@ def select(
     """
     from sklearn.utils import get_tags
 
-    from depmax.cli.methods import build, find_method, fit_model, parse_size
-    from depmax.cli.reading import open_source
+    from depmax.cli.methods import build, find_method, fit_model
     from depmax.cli.streaming import batch_rows, conform
-    from depmax.cli.table import ask, is_large, mention_doubts, mention_searched_rows
+    from depmax.cli.table import ask, is_large, mention_doubts
     from depmax.cli.writing import open_writer, require_format
     from depmax.evaluation.comparison.cautions import KEPT_ALIKE, kept_alike
     from depmax.selection.selector import NoDependenceWarning, n_dependent
 
     known = find_method(method, "selector")
-    estimator = build(known, parse_size(n), fitting)
+    estimator = build(known, n, fitting)
     place = None if output is None else require_format(output, out, reads=(data,))
     o.require_one("--groups", columns.groups, "--weight", columns.weight)
     ignored = columns.ignored
     uses_missing = columns.weight is None and get_tags(estimator).input_tags.allow_nan
-    source = open_source(data, reading.options())
-    table = ask(
-        out,
-        source,
-        columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing),
-    )
+    source = reading.open(data)
+    asked = columns.request(target, draws_rows=True, seed=fitting.seed, uses_missing=uses_missing)
+    table = ask(out, source, asked)
     mention_doubts(out, table, ignored)
-    mention_searched_rows(out, table, known.name, estimator)
     warnings.simplefilter("ignore", NoDependenceWarning)  # the result says so
-    with out.working(
-        f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
-    ):
-        model = fit_model(table, known, estimator, scale=fitting.scale)
+    model = fit_model(out, table, known, estimator, scale=fitting.scale)
     selector = model.named_steps["method"]
-    rows = _rows(selector)
+    rows: list[dict[str, Any]] = selector.to_frame("polars").to_dicts()  # best first
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
         rows = [_for_people(row) for row in rows if row["kept"]]
@@ -140,9 +132,3 @@ def _for_people(row: dict[str, Any]) -> dict[str, Any]:
     if "pvalue_adjusted" in row:
         shown["pvalue_adjusted"] = row["pvalue_adjusted"]
     return shown
-
-
-def _rows(selector: Any) -> list[dict[str, Any]]:
-    """All columns, best first."""
-    rows: list[dict[str, Any]] = selector.to_frame("polars").to_dicts()
-    return rows

@@ -13,22 +13,14 @@ from depmax._files import expand_home
 from depmax._resources import cached_property
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import ReadOptions, Source
+from depmax.data.files import FORMATS as COLUMNAR
 from depmax.datasets import Dataset, available, load
 
 #: Module and class of every extension; those of text may end in .gz.
 FORMATS = {
-    ".csv": ("delimited", "Delimited"),
-    ".tsv": ("delimited", "Delimited"),
-    ".txt": ("delimited", "Delimited"),
-    ".data": ("delimited", "Delimited"),
-    ".dat": ("delimited", "Delimited"),
-    ".parquet": ("columnar", "Columnar"),
-    ".pq": ("columnar", "Columnar"),
-    ".arrow": ("columnar", "Columnar"),
-    ".ipc": ("columnar", "Columnar"),
-    ".feather": ("columnar", "Columnar"),
-    ".xlsx": ("excel", "Excel"),
-    ".xlsm": ("excel", "Excel"),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".data", ".dat"), ("delimited", "Delimited")),
+    **dict.fromkeys(COLUMNAR, ("columnar", "Columnar")),
+    **dict.fromkeys((".xlsx", ".xlsm"), ("excel", "Excel")),
 }
 #: Formats of other programs that a user may have, and can save in another one.
 OTHERS = (".xls", ".xlsb", ".ods")

@@ -29,13 +29,6 @@ _BOOLEANS |= {"false": False, "False": False, "FALSE": False}
 _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
          "%d-%B-%Y", "%d %B %Y")  # fmt: skip
 _CLOCKS = (" %H:%M:%S%.f", "T%H:%M:%S%.f", " %H:%M", "T%H:%M:%S%.fZ")
-#: Types and formats of dates; of two that fit, the first is taken.
-_DATES: tuple[tuple[Any, str], ...] = (
-    *((pl.Date, day) for day in _DAYS),
-    *((pl.Datetime, day + clock) for clock in _CLOCKS for day in _DAYS),
-    (pl.Time, "%H:%M:%S"),
-    (pl.Time, "%H:%M"),
-)
 _DATE_LIKE = r"^\d{1,4}([-/.:]\d|[- ]?[A-Za-z]{3})"
 #: A day with a year of two digits, by the century that Excel takes it for.
 _SHORT_YEARS = {
@@ -63,6 +56,54 @@ def _is_word(cell: str) -> bool:
     return _WORD.fullmatch(cell) is not None and _SPECIAL.fullmatch(cell) is None
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way to read the cells of a column."""
+
+    kind: Any  # of polars
+    form: str = ""  # how dates are written
+    mark: str = "."  # before the decimals of numbers
+    unit: str = ""  # the sign or unit that numbers come with
+
+    def read(self, text: pl.Series, options: ReadOptions) -> pl.Series:
+        """Cells of a file as values, nothing where one is missing."""
+        if self.kind.is_numeric():
+            return self._numbers(text, options)
+        if self.form:
+            return self.dates(clean(text, (*options.missing, *options.missing_numbers)))
+        text = clean(text, options.missing)
+        if self.kind == pl.Boolean:
+            return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+        if self.kind == pl.Null:
+            return pl.Series(text.name, [None] * text.len(), dtype=pl.Null)
+        return text
+
+    def dates(self, text: pl.Series) -> pl.Series:
+        """Dates, nothing where a cell is something else."""
+        return with_century(text).str.strptime(self.kind, self.form, strict=False)
+
+    def _numbers(self, text: pl.Series, options: ReadOptions) -> pl.Series:
+        whole = self.kind == pl.Int64
+        if not options.number_is_missing and (whole or self.mark == "."):
+            numbers = text.cast(self.kind, strict=False)
+            nan = not whole and bool(numbers.is_nan().any())
+            if numbers.null_count() == 0 and not nan:
+                return numbers
+        text = clean(text, (*options.missing, *options.missing_numbers))
+        text = without_unit(text, self.unit)
+        return text.cast(self.kind) if whole else read_numbers(text, self.mark)
+
+
+_WORDS = Way(pl.String())
+#: Ways to read dates; of two that fit, the first is taken.
+_DATES = (
+    *(Way(pl.Date(), day) for day in _DAYS),
+    *(Way(pl.Datetime(), day + clock) for clock in _CLOCKS for day in _DAYS),
+    Way(pl.Time(), "%H:%M:%S"),
+    Way(pl.Time(), "%H:%M"),
+)
+
+
 @dataclass
 class CellEvidence:
     """What the cells of a column allow, as more and more of them are seen."""
@@ -81,7 +122,7 @@ class CellEvidence:
     #: Signs that numbers come with, such as % or $; of one kind in a column of numbers.
     units: set[str] = field(default_factory=set)
     #: Cells that are dates in each format, the first that is none, and whether years are short.
-    dated: Counter[tuple[Any, str]] = field(default_factory=Counter)
+    dated: Counter[Way] = field(default_factory=Counter)
     undated: str = ""
     short_years: bool = False
 
@@ -112,19 +153,18 @@ class CellEvidence:
         first = cells.filter(cells.str.contains(_DATE_LIKE)).head(1)
         if not first.len():
             return
-        whole = with_century(cells)
-        self.short_years |= bool((whole != cells).any())
-        for kind, form in _DATES:
-            if with_century(first).str.strptime(kind, form, strict=False).null_count() == 0:
-                none = whole.str.strptime(kind, form, strict=False).is_null()
-                self.dated[kind, form] += int((~none).sum())
+        self.short_years |= bool((with_century(cells) != cells).any())
+        for way in _DATES:
+            if way.dates(first).null_count() == 0:
+                none = way.dates(cells).is_null()
+                self.dated[way] += int((~none).sum())
                 if none.any() and not self.undated:
                     self.undated = str(cells.filter(none)[0])
 
     @property
-    def dates(self) -> list[tuple[Any, str]]:
-        """Formats in which all cells are dates."""
-        return [form for form, count in self.dated.items() if count == self.values]
+    def dates(self) -> list[Way]:
+        """Ways in which all cells are dates."""
+        return [way for way, count in self.dated.items() if count == self.values]
 
     def _are_words(self, text: pl.Series) -> bool:
         """Count text that can be nothing else by its distinct cells: tables have many columns."""
@@ -182,6 +222,15 @@ class CellEvidence:
     def are_numbers(self, mark: str) -> bool:
         """Whether all cells are numbers with this mark before the decimals, in the same unit."""
         return 0 < self.values == self.numbers[mark] and len(self.units) == 1
+
+    def way(self, decimal: str) -> Way:
+        """How the column is read, as all of its cells allow."""
+        if self.cells == 0:
+            return Way(pl.Null())
+        if self.are_numbers(decimal):
+            kind = pl.Int64() if self.whole else pl.Float64()
+            return Way(kind, mark=decimal, unit=next(iter(self.units)))
+        return Way(pl.Boolean()) if self.booleans else next(iter(self.dates), _WORDS)
 
 
 def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
@@ -245,63 +294,27 @@ def read_numbers(text: pl.Series, mark: str) -> pl.Series:
 
 @dataclass(frozen=True)
 class Types:
-    """Types of all columns, the mark before decimals, and what should be said of them."""
+    """How all columns are read, the mark before decimals, and what should be said of them."""
 
-    columns: Mapping[str, pl.DataType]
-    #: Type and format of columns of dates, which are text otherwise.
-    dates: Mapping[str, tuple[Any, str]]
+    ways: Mapping[str, Way]
     decimal: str
     assumed: tuple[str, ...]
     notes: tuple[str, ...]
-    #: The sign that the numbers of a column come with.
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    def convert(self, name: str, text: pl.Series, options: ReadOptions) -> pl.Series:
-        """Cells of a column as values of its type."""
-        kind = self.columns[name]
-        if kind in (pl.Int64, pl.Float64):
-            if not options.number_is_missing and (kind == pl.Int64 or self.decimal == "."):
-                numbers = text.cast(kind, strict=False)
-                nan = kind == pl.Float64 and bool(numbers.is_nan().any())
-                if numbers.null_count() == 0 and not nan:
-                    return numbers
-            text = clean(text, (*options.missing, *options.missing_numbers))
-            text = without_unit(text, self.units.get(name, ""))
-            return text.cast(kind) if kind == pl.Int64 else read_numbers(text, self.decimal)
-        if name in self.dates:
-            text = clean(text, (*options.missing, *options.missing_numbers))
-            return with_century(text).str.strptime(*self.dates[name])
-        text = clean(text, options.missing)
-        if kind == pl.Boolean:
-            return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
-        if kind == pl.Null:
-            return pl.Series(name, [None] * text.len(), dtype=pl.Null)
-        return text
 
 
 def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator: str) -> Types:
     """Decide on the mark before decimals, then on the type of every column."""
     with_mark = {name: seen for name, seen in evidence.items() if seen.marked}
-    decimal, assumed = options.decimal or ".", []
+    decimal, said = options.decimal or ".", ""
     if options.decimal is None:
         decimal, said = _find_decimal(with_mark, options, separator)
-        assumed += [said] if said else []
-    columns = {
-        name: pl.String() if name in options.text else _type(seen, decimal)
-        for name, seen in evidence.items()
-    }
-    dated = {name: evidence[name] for name in columns if columns[name].is_temporal()}
-    dates, notes = _find_dates(dated, options)
-    text = {name: evidence[name] for name in columns if columns[name] == pl.String}
-    notes += _about_odd_cells(
-        {name: seen for name, seen in text.items() if name not in options.text}, decimal
-    )
-    units = {
-        name: unit
-        for name, seen in evidence.items()
-        if columns[name] == pl.Float64
-        for unit in seen.units - {""}
-    }
+    found = {name: seen for name, seen in evidence.items() if name not in options.text}
+    ways = dict.fromkeys(evidence, _WORDS) | {n: seen.way(decimal) for n, seen in found.items()}
+    dates, notes = _find_dates({n: evidence[n] for n, way in ways.items() if way.form}, options)
+    ways |= dates
+    text = {name: seen for name, seen in found.items() if ways[name] == _WORDS}
+    notes += _about_odd_cells(text, decimal)
+    units = {name: way.unit for name, way in ways.items() if way.unit}
     for name, unit in options.expected.units.items() if options.expected else ():
         if units.get(name, unit) != unit:
             raise DataError(
@@ -311,7 +324,7 @@ def settle(evidence: Mapping[str, CellEvidence], options: ReadOptions, separator
     if units:
         shown = listed(f"{name!r} ({unit})" for name, unit in units.items())
         notes += (f"Signs are left out of the numbers of {shown}.",)
-    return Types(columns, dates, decimal, tuple(assumed), notes, units)
+    return Types(ways, decimal, (said,) if said else (), notes)
 
 
 #: Different cells that notes name; columns with others are counted.
@@ -354,14 +367,14 @@ def _about_odd_cells(columns: Mapping[str, CellEvidence], decimal: str) -> tuple
 
 def _find_dates(
     columns: Mapping[str, CellEvidence], options: ReadOptions
-) -> tuple[dict[str, tuple[Any, str]], tuple[str, ...]]:
-    """Formats of columns of dates: as in the file of the model, else as other columns tell."""
+) -> tuple[dict[str, Way], tuple[str, ...]]:
+    """Ways to read columns of dates: as in the file of the model, else as other columns tell."""
     known = options.expected.dates if options.expected else {}
     sure = {seen.dates[0] for seen in columns.values() if len(seen.dates) == 1}
     found, notes = {}, []
     for name, seen in columns.items():
-        told = [form for form in seen.dates if form[1] == known.get(name)]
-        told = told or [form for form in seen.dates if form in sure]
+        told = [way for way in seen.dates if way.form == known.get(name)]
+        told = told or [way for way in seen.dates if way in sure]
         found[name] = (told or seen.dates)[0]
         if len(seen.dates) > 1 and not told:
             notes.append(
@@ -398,13 +411,3 @@ def _find_decimal(
     meaning = "decimals" if decimal in example else "thousands"
     shown = listed(map(repr, either), 3)
     return decimal, f"{example} with {meaning} after the mark (column {shown})"
-
-
-def _type(seen: CellEvidence, decimal: str) -> pl.DataType:
-    if seen.cells == 0:
-        return pl.Null()
-    if seen.are_numbers(decimal):
-        return pl.Int64() if seen.whole else pl.Float64()
-    if seen.booleans:
-        return pl.Boolean()
-    return seen.dates[0][0]() if seen.dates else pl.String()

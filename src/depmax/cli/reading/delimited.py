@@ -84,8 +84,8 @@ class Delimited(Source):
         return {
             "decimal": self.types.decimal,
             "header": self.dialect.header,
-            "dates": {name: form for name, (_, form) in self.types.dates.items()},
-            "units": dict(self.types.units),
+            "dates": {name: way.form for name, way in self.types.ways.items() if way.form},
+            "units": {name: way.unit for name, way in self.types.ways.items() if way.unit},
             "missing": self.options.missing,
             "missing_numbers": self.options.missing_numbers,
         }
@@ -98,13 +98,13 @@ class Delimited(Source):
         return Marks(separator, decimal)
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        return self.types.columns
+        return {name: way.kind for name, way in self.types.ways.items()}
 
     def _parts(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Read as they are needed."""
-        types = self.types
+        ways = self.types.ways
         for batch in self._text(columns):
-            cells = [types.convert(text.name, text, self.options) for text in batch.iter_columns()]
+            cells = [ways[text.name].read(text, self.options) for text in batch.iter_columns()]
             yield from pl.DataFrame(cells).iter_slices(size)
 
     def _text(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -119,7 +119,8 @@ def compare(
         understand.
     impute : {"median", "mean", "frequent"} or None, default="median"
         How to fill missing values of X, as learnt from the training rows; categories get their most
-        frequent level. None refuses them.
+        frequent level. None refuses them. The model that comes out fills those of new rows, too,
+        where the rows here have none.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
         numbers of up to 20 values are classes, and everything else is numbers; printing the result
@@ -247,6 +248,7 @@ def compare(
         left_out=tuple(work.left_out),
         ignore=ignored,
         expand=table.expand,
+        impute=impute,
     )
     _require_an_outcome(comparison)
     if planted and comparison.complete:

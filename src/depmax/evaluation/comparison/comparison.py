@@ -90,6 +90,8 @@ class Comparison:
     ignore: tuple[str, ...] = ()  # codes of cautions
     #: What made numbers of dates and texts, if there were any.
     expand: Expand | None = None
+    #: What fills the gaps of new rows, which may have some where these have none.
+    impute: str | None = None
     planted: PlantedRecovery | None = None  # where it was asked for
 
     # --- the answer ------------------------------------------------------------------------------
@@ -304,7 +306,10 @@ class Comparison:
             size = next(
                 (self.candidates.all[p].size for p in self.leaders if self._name(p) == name), None
             )
-            model = self._with_own_labels(make_estimator(own, size, self.X, self.setting))
+            setting = self.setting
+            if setting.prepare and not own.predicts:  # new rows may have gaps where these have none
+                setting = replace(setting, fill=self.impute)
+            model = self._with_own_labels(make_estimator(own, size, self.X, setting))
             self._fitted[name] = fitted(model, self.X, self.y, self.setting.sample_weight)
         return self._fitted[name]
 

@@ -54,23 +54,23 @@ def report_of(
     listener: Listener = quiet,
 ) -> Report:
     """The page of a comparison."""
-    table = comparison.setting.prepare
+    table, problem = comparison.setting.prepare, comparison.setting.problem
+    has_planted, numeric = comparison.planted is not None, problem.kind == "numbers"
     parts: list[tuple[str, Callable[[], Section | None]]] = [
         ("use", lambda: use_section(comparison, use)),
         ("data", lambda: data_section(comparison) if table else None),
         ("target", lambda: target_section(comparison) if table else None),
         ("columns", lambda: columns_section(comparison) if table else None),
-        ("planted targets", lambda: planted_section(comparison)),
+        ("planted targets", lambda: planted_section(comparison) if has_planted else None),
         ("methods", lambda: leaderboard_section(comparison)),
         ("curves", lambda: curves_section(comparison)),
         ("classes", lambda: classes_section(comparison)),
         ("features", lambda: features_section(comparison)),
-        ("PLS", lambda: pls_section(comparison)),
+        ("PLS", lambda: pls_section(comparison) if numeric else None),
         ("notes", lambda: trouble_section(comparison, notes)),
         ("repeat", lambda: repeat_section(comparison, command)),
     ]
-    problem, verdict = comparison.setting.problem, comparison.verdict
-    sections = []
+    verdict, sections = comparison.verdict, []
     started = perf_counter()
     with quiet_warnings():  # those of the trials are in the report
         for done, (name, make) in enumerate(parts, 1):

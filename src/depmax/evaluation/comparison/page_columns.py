@@ -200,7 +200,7 @@ def _ranking_picture(comparison: Comparison, method: Method, which: np.ndarray) 
         ranking=screening.ranking,
         pvalues_adjusted=screening.pvalues_adjusted,
         kept=kept,
-        label="effect of the column alone on the target, from 0 to 1",
+        label="effect of the column alone, 0 to 1",
         n_shown=15,
     )
     order = np.argsort(screening.ranking)

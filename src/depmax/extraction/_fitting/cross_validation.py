@@ -173,9 +173,13 @@ class ModelTest:
 
     r2: float
     q2: float
-    permuted_r2: np.ndarray = field(repr=False)
-    permuted_q2: np.ndarray = field(repr=False)
-    correlations: np.ndarray = field(repr=False)
+    permuted_r2: np.ndarray
+    permuted_q2: np.ndarray
+    correlations: np.ndarray
+
+    def __repr__(self) -> str:
+        shown = {"r2": self.r2, "q2": self.q2, "pvalue": self.pvalue}
+        return f"ModelTest({', '.join(f'{name}={value:.3g}' for name, value in shown.items())})"
 
     @property
     def pvalue(self) -> float:
