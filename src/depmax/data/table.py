@@ -90,6 +90,12 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
     return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
+def library_of(X: Any) -> str | None:
+    """Name of the data frame library of X, if it is a frame."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame.implementation.value if isinstance(frame, nw.DataFrame) else None
+
+
 def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
     """X and the groups of its rows; a name as groups is a column of X, which X then loses.
 

@@ -13,10 +13,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax._extras import library_of, make_frame
+from depmax._extras import make_frame
 from depmax._text import counted, html_table, listed, share
 from depmax.data.columns import is_frame
-from depmax.data.table import refuse_unreadable, some_rows
+from depmax.data.table import library_of, refuse_unreadable, some_rows
 from depmax.evaluation.comparison.cautions import (
     COPIED_ROWS,
     MISSING_CODED,
