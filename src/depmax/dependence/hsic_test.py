@@ -43,7 +43,6 @@ from depmax.dependence._nulls.law import (
     Levels,
     Spread,
     counted_pvalue,
-    counts_of,
     is_out_of_range,
     permutation_law,
     spread,
@@ -338,7 +337,8 @@ def _by_law(x: Sample, y: Sample, n_jobs: int = 1) -> IndependenceTest | None:
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
         return IndependenceTest(cross, counted, "counts", m)
-    if is_out_of_range(law, counts_of(levels_x, levels_y), m):
+    counts = [None if each is None else each.counts for each in (levels_x, levels_y)]
+    if is_out_of_range(law, m, *counts):
         return None
     return IndependenceTest(cross, law.sf(cross), "gamma", m)
 
@@ -416,13 +416,14 @@ def _law_of_stream(
 def _law_of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> IndependenceTest:
     """One column, by its counted values: any kernel."""
     from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+    from depmax.dependence._nulls.screening import Asked
 
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
     recipe = as_kernel(kernel)
     resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
     counted = CountedScreening(Table(inputs), CountedTarget.of(side, 1e-12))
-    (score, pvalue, *_), method = counted.judged(resolved, 0)
+    (score, pvalue, *_), method = counted.judged(Asked(resolved), 0)
     return IndependenceTest(score, pvalue, method, side.n_samples)
 
 
