@@ -148,7 +148,9 @@ def is_streamed(X: Any) -> bool:
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
-    """Refuse collections that would be loaded silently, masks, and frames with duplicate names."""
+    """Refuse collections that would be loaded silently, masks, names, and repeated columns."""
+    if isinstance(X, str) and name != "X":
+        raise TypeError(f"{name} is the text {X!r}: pass the values, such as table[{X!r}].")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, "

@@ -479,7 +479,11 @@ def _of_series(series: Any) -> np.ndarray:
     if series.null_count() == 0 and series.dtype == nw.String:
         return np.array(series.to_list(), dtype=str)
     refuse_nested(series)
-    return settle(object_array(series.to_list()))
+    cells = series.to_list()
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):  # levels may be intervals, or dates
+        plain = str | bool | int | float | np.generic
+        cells = [c if isinstance(c, plain) or is_missing(c) else str(c) for c in cells]
+    return settle(object_array(cells))
 
 
 def declared_categories(y: Any) -> nw.Series[Any] | None:
@@ -602,9 +606,9 @@ def is_mark(value: Any) -> bool:
 
 
 def is_flat(y: Any) -> bool:
-    """Whether y has one dimension."""
+    """Whether y has one dimension, and is no record of survival times, which has several values."""
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    return len(shape) == 1
+    return len(shape) == 1 and not getattr(getattr(y, "dtype", None), "names", None)
 
 
 def label_type(classes: np.ndarray, like: Any) -> np.ndarray:
