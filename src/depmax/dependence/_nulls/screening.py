@@ -1,4 +1,8 @@
-"""A target that columns are screened against, some cells missing: scores, p-values, effects."""
+"""Columns against a target: scores, p-values, effects, wherever the rows come from.
+
+``screening_of`` gives an object that answers what is ``Asked`` of every column. Rows in memory are
+compared here; those with weights in ``weighted``, those read a chunk at a time in ``counted``.
+"""
 
 from __future__ import annotations
 
