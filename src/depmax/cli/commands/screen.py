@@ -10,7 +10,7 @@ import typer
 from depmax._text import counted
 from depmax.cli import options as o
 from depmax.cli.errors import DataError, ExitCode
-from depmax.cli.output import Output, effect_for_people
+from depmax.cli.output import Output, for_people
 
 if TYPE_CHECKING:
     from depmax.cli.table import Table
@@ -143,15 +143,8 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     is no dependence; a person reads both as none.
     """
     size = max(0.0, row.get("effect", row["score"]))
-    return {
-        "rank": row["rank"],
-        "column": row["column"],
-        "score": max(0.0, row["score"]),
-        **effect_for_people(row),
-        "pvalue_adjusted": row["pvalue_adjusted"],
-        "": "█" * round(BAR * size / best),
-        "pvalue": row["pvalue"],
-    }
+    shown = for_people(row) | {"score": max(0.0, row["score"])}
+    return {**shown, "": "█" * round(BAR * size / best), "pvalue": row["pvalue"]}
 
 
 def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
