@@ -18,7 +18,7 @@ from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.selection._scores.score import standardized
+from depmax.selection._scores import standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 from reproduction.zero_norm_svm import machine_signs
 

@@ -13,7 +13,7 @@ from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
-from depmax.selection._scores.score import class_codes, standardized
+from depmax.selection._scores import class_codes, standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 
 #: Newton steps; some ten are usual.

@@ -66,9 +66,3 @@ def make_frame(columns: Mapping[str, Any], library: str | None = None) -> Any:
     raise ImportError(
         f"A data frame needs {' or '.join(names)}: install one of them, e.g. pip install pandas."
     )
-
-
-def library_of(X: Any) -> str | None:
-    """Name of the data frame library of X, if it is a frame."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame.implementation.value if isinstance(frame, nw.DataFrame) else None

@@ -23,6 +23,7 @@ from depmax import (
     HBFE,
     HSCA,
     DependenceFilter,
+    Expand,
     KernelPLS,
     Knockoffs,
     extraction,
@@ -126,6 +127,15 @@ def test_other_maps_are_refused_by_name() -> None:
     for name in (set(ESTIMATORS) - set(WITH_GRAPH)) & set(maps.__all__):
         with pytest.raises(TypeError, match=f"{name} cannot be written"):
             depmax.to_onnx(ESTIMATORS[name]().fit(X))
+
+
+def test_a_pipeline_with_such_a_step_is_told_what_can_be_exported() -> None:
+    frame = pd.DataFrame(X).add_prefix("c").assign(day=pd.date_range("2024", periods=len(X)))
+    model = make_pipeline(Expand(), Prepare(), BAHSIC(2)).fit(frame, NUMBERS)
+    with pytest.raises(TypeError, match=r"Expand cannot be written.*to_onnx\(model\[1:\]\)"):
+        depmax.to_onnx(model)
+    expanded = model[0].transform(frame)
+    _agree(_run(model[1:], expanded.to_numpy(), "float64")[0], model.transform(frame), "float64")
 
 
 EXTRACTORS_WITH_KERNEL = sorted(

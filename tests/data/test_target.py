@@ -71,6 +71,12 @@ class TestClasses:
         assert_array_equal(read_target(series).classes, levels)
         assert read_target(series.astype(levels.dtype)).kind == "numbers"
 
+    def test_intervals_are_classes(self) -> None:
+        """``pandas.cut`` makes categories of them."""
+        target = read_target(pd.cut(pd.Series([0.0, 1.0, 2.0, 3.0]), [-1, 1, 3]).cat.as_unordered())
+        assert target.kind == "classes"
+        assert target.classes.tolist() == ["(-1, 1]", "(1, 3]"]
+
     @pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0), (0.3, 7.5), (1.0, 2.0)])
     def test_floats_with_two_values(self, values: tuple[float, float]) -> None:
         target = read_target(np.repeat(values, 3))

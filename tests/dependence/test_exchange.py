@@ -280,7 +280,7 @@ def test_orders_of_a_column_with_the_laplace_kernel(
     draws = np.random.default_rng(0), np.random.default_rng(0)
     for found, draw in (
         (
-            column.in_orders(target, sorted_columns.Drawn(plan.draw, 24)),
+            column.in_orders(target.psi, sorted_columns.Drawn(plan.draw, 24)),
             lambda: plan.draw(draws[0]),
         ),
         (column.permuted(target), lambda: draws[1].permutation(24)),

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
-from depmax import BAHSIC, Prepare, UnseenCategoryWarning
+from depmax import BAHSIC, HSCA, Prepare, UnseenCategoryWarning
 from depmax.evaluation.prepare import WAYS, has_gaps, without_gaps
 
 FRAME = pl.DataFrame(
@@ -309,6 +309,29 @@ def test_indicators_as_in_scikit_learn() -> None:
     frame = FRAME.select("colour").drop_nulls().to_pandas()
     expected = OneHotEncoder(sparse_output=False).fit_transform(frame)
     assert_allclose(Prepare(encode=True).fit_transform(frame), expected)
+
+
+@pytest.mark.parametrize("encode", [False, True])
+@pytest.mark.parametrize("kind", ["scan", "Dask frame", "Dask array"])
+def test_a_pipeline_reads_a_table_a_chunk_at_a_time(
+    kind: str, encode: bool, rng: np.random.Generator
+) -> None:
+    """What is prepared stays lazy, keeps its names, and is what it is in memory."""
+    frame = pd.DataFrame({"metres": rng.normal(size=90), "grams": 1e5 * rng.normal(size=90)})
+    y = pd.Series(frame["metres"] - 1e-5 * frame["grams"], name="y")
+    if kind != "Dask array":
+        frame["kind"] = np.repeat(["a", "b", "c"], 30)  # not all of them in every part
+    parts: list[Any] = [depmax.scan(frame.assign(y=y), target="y")]
+    if kind != "scan":
+        dd = pytest.importorskip("dask.dataframe")
+        parts = [dd.from_pandas(frame, npartitions=4), dd.from_pandas(y, npartitions=4)]
+    if kind == "Dask array":
+        parts = [part.to_dask_array(lengths=True) for part in parts]
+    rows = frame.to_numpy() if kind == "Dask array" else frame
+    model = make_pipeline(Prepare(encode=encode), HSCA(2, unbiased=False))
+    whole = clone(model).fit(rows, y)
+    assert_allclose(model.fit(*parts).transform(rows), whole.transform(rows), atol=1e-7)
+    assert model[:1].get_feature_names_out().tolist() == whole[:1].get_feature_names_out().tolist()
 
 
 def test_streamed_rows() -> None:

@@ -24,7 +24,7 @@ def _messy(n: int = 240) -> pd.DataFrame:
             "x": x,
             "grown": np.exp(3 * x),
             "squared": x**2,
-            "alone": rng.normal(size=n),
+            "alone": np.where(np.arange(n) < 12, -99, rng.normal(size=n)),
             "city": city,
             "code": pd.Series(city).map({"Bonn": 7, "Essen": 3, "Ulm": 5}),
             "again": x,
@@ -62,7 +62,8 @@ def test_finds_what_was_put_in(library):
     }
     # rows are copies although their identifiers differ
     assert found.copied_rows.tolist() == [[240 + i, i] for i in range(5)]
-    assert [caution.code for caution in found.cautions] == ["DM001"]
+    assert [caution.code for caution in found.cautions] == ["DM001", "DM007"]
+    assert "-99 in alone (17 rows)" in found.cautions[1].text
     assert found.copied_columns == {"again": "x"}
     assert found.gaps_together == (("asked", "asked too"),)
     groups = {group.first: set(group.others) for group in found.groups}

@@ -17,11 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from depmax import BAHSIC, FOHSIC, SampledRowsWarning, hsic
+from depmax.data.sample import read_target_sample
 from depmax.data.table import some_rows
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import how_many, protection, selectors
-from depmax.selection._search.protection import LEVEL, Protection, ranked_pairs
+from depmax.selection._search.data import make_units
+from depmax.selection._search.protection import LEVEL, Observed, Protection
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))
@@ -183,13 +185,13 @@ def test_noise_leaves_first_then_what_does_less_than_a_pair_adds() -> None:
 
 def test_columns_are_screened_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    screening = protection.column_hsic
+    screening = protection.screening_of
 
     def counted(*args: object, **options: object) -> object:
         calls.append(args)
         return screening(*args, **options)
 
-    monkeypatch.setattr(protection, "column_hsic", counted)
+    monkeypatch.setattr(protection, "screening_of", counted)
     wide = np.column_stack([X, np.random.default_rng(5).normal(size=(120, 4))])
     assert BAHSIC(3).fit(wide, XOR).pvalues_adjusted_ is not None
     assert len(calls) == 1
@@ -422,8 +424,10 @@ def test_pairs_of_many_rows_are_found_in_bounded_memory() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 4))
     y = X[:, 1] * X[:, 3] + 3 * rng.normal(size=len(X))
+    units, side = make_units(X, None, {}, Gaussian()), read_target_sample(y, "auto")
+    observed = Observed(X, y, "auto", side, units, np.arange(len(X)), None)
     tracemalloc.start()
-    pairs, pvalues = ranked_pairs(X, y, {}, by_distances=False)
+    pairs, pvalues = observed.pairs(by_distances=False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert pairs[pvalues < LEVEL].tolist() == [[1, 3]]

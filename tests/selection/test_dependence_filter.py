@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear, RidgeKernel
-from depmax.selection._scores.score import binned, expected_information
+from depmax.selection._scores import binned, expected_information
 from depmax.selection.dependence_filter import SCORES, DependenceFilter
 
 M, D = 40, 5

@@ -14,8 +14,8 @@ from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kern
 from depmax.kernels.kernel import Kernel
 from depmax.selection import _lasso_designs as designs
 from depmax.selection._lasso_designs import TileDesign, column_kernels, factor_design
-from depmax.selection._nonnegative_path import nonnegative_path
-from depmax.selection._scores.score import standardized
+from depmax.selection._scores import standardized
+from depmax.selection.hsic_lasso import nonnegative_path
 from tests.selection.lasso_oracles import explicit, gaussian_grams
 
 rng = np.random.default_rng(0)

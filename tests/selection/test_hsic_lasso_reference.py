@@ -15,8 +15,7 @@ import pytest
 from depmax.data.sample import read_target_sample
 from depmax.kernels import Delta, Gaussian
 from depmax.selection._lasso_designs import TileDesign, column_kernels
-from depmax.selection._nonnegative_path import nonnegative_path
-from depmax.selection.hsic_lasso import HSICLasso
+from depmax.selection.hsic_lasso import HSICLasso, nonnegative_path
 from tests.references.make_hsic_lasso import LassoCase
 
 FILE = Path(__file__).parents[1] / "references" / "hsic_lasso.json"

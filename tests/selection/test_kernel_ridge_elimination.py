@@ -14,7 +14,7 @@ from depmax.data import read_target
 from depmax.data.table import some_rows
 from depmax.kernels import Gaussian
 from depmax.selection._kernel_ridge import RidgeProblem, coordinates
-from depmax.selection._scores.score import target_images
+from depmax.selection._scores import target_images
 from depmax.selection._search.data import make_units
 
 

@@ -11,7 +11,7 @@ from scipy import optimize, special, stats
 
 from depmax import DependenceFilter
 from depmax.data import read_target
-from depmax.selection._scores.moments import (
+from depmax.selection._moments import (
     Moderated,
     VariancePrior,
     column_moments,

@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.linear_model import Lasso, lars_path
 
-from depmax.selection._nonnegative_path import nonnegative_path
+from depmax.selection.hsic_lasso import nonnegative_path
 from tests.selection.lasso_oracles import ExplicitDesign
 
 

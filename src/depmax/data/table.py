@@ -90,6 +90,12 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
     return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
+def library_of(X: Any) -> str | None:
+    """Name of the data frame library of X, if it is a frame."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame.implementation.value if isinstance(frame, nw.DataFrame) else None
+
+
 def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
     """X and the groups of its rows; a name as groups is a column of X, which X then loses.
 
@@ -142,7 +148,9 @@ def is_streamed(X: Any) -> bool:
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
-    """Refuse collections that would be loaded silently, masks, and frames with duplicate names."""
+    """Refuse collections that would be loaded silently, masks, names, and repeated columns."""
+    if isinstance(X, str) and name != "X":
+        raise TypeError(f"{name} is the text {X!r}: pass the values, such as table[{X!r}].")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, "

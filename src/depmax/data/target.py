@@ -479,7 +479,11 @@ def _of_series(series: Any) -> np.ndarray:
     if series.null_count() == 0 and series.dtype == nw.String:
         return np.array(series.to_list(), dtype=str)
     refuse_nested(series)
-    return settle(object_array(series.to_list()))
+    cells = series.to_list()
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):  # levels may be intervals, or dates
+        plain = str | bool | int | float | np.generic
+        cells = [c if isinstance(c, plain) or is_missing(c) else str(c) for c in cells]
+    return settle(object_array(cells))
 
 
 def declared_categories(y: Any) -> nw.Series[Any] | None:

@@ -393,106 +393,71 @@ PAIRS, PERMUTATIONS = 64, 256
 HELD = 2**24
 
 
-def permutation_pvalues(
+def chance_pvalues(
     pairs: np.ndarray,
     effects: MainEffects,
     directions: np.ndarray,
-    n_permutations: int,
+    n_draws: int,
     rng: np.random.Generator,
-    scheme: PermutationScheme,
+    how: PermutationScheme | np.ndarray,
 ) -> np.ndarray:
-    """Share of permutations of the target that score a pair at least as high as the data do.
+    """Share of random targets that score a pair at least as high as the data do.
 
     The rows of ``directions``, from which main effects are already removed, are permuted together
     (Freedman and Lane, 1983); every permutation is used for all pairs. Where main effects were
     projected out, a permuted direction has a part in each of these dimensions and the observed
     one does not: permuted scores are raised by what that part takes.
 
+    Where units of rows are independent, and rows are not, units have random signs instead (the wild
+    bootstrap): what main effects leave of the target has mean zero, and its sign in a unit is as
+    good as any where there is no interaction.
+
     Parameters
     ----------
     pairs : ndarray of shape (n_pairs, 2)
     effects : MainEffects
     directions : ndarray of shape (n_directions, n_samples)
-    n_permutations : int
+    n_draws : int
     rng : Generator
-        Draws the permuted rows.
-    scheme : PermutationScheme
-        How rows are exchanged.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        At least 1 / (n_permutations + 1).
-    """
-    m = effects.bases.n_samples
-    raised = m / (m - effects.n_removed)
-    at_once = int(np.clip(HELD // (2 * m * max(1, len(directions))), 1, PERMUTATIONS))
-    reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), max(1, HELD // m)):
-        left = interactions(pairs[part], effects)
-        draws = deepcopy(rng)  # the same permutations for every part
-        for some in slices(n_permutations, at_once):
-            count = some.stop - some.start
-            reached[part] += _reached(left, directions, scheme.orders(count, draws), raised)
-    return (reached + 1) / (n_permutations + 1)
-
-
-def _reached(
-    left: np.ndarray, directions: np.ndarray, orders: np.ndarray, raised: float
-) -> np.ndarray:
-    """How many of some permutations score each pair at least as high as the data do."""
-    permuted = directions[:, orders]
-    count = np.empty(len(left), dtype=np.int64)
-    for some in slices(len(left), PAIRS):
-        observed = scores(left[some], directions[:, np.newaxis])
-        # a permutation that only exchanges equal values must count in spite of rounding
-        reached = raised * scores(left[some], permuted) >= observed * (1.0 - 1e-10)
-        count[some] = reached.sum(axis=1)
-    return count
-
-
-def flipped_pvalues(
-    pairs: np.ndarray,
-    effects: MainEffects,
-    directions: np.ndarray,
-    units: np.ndarray,
-    signs: np.ndarray,
-) -> np.ndarray:
-    """Share of random signs of whole units that score a pair at least as high as the data do.
-
-    The wild bootstrap for rows that are not independent: what main effects leave of the target has
-    mean zero, and its sign in a unit is as good as any where there is no interaction.
-
-    Parameters
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-    effects : MainEffects
-    directions : ndarray of shape (n_directions, n_samples)
-    units : ndarray of int
-        The independent unit of every row.
-    signs : ndarray of shape (n_units, n_draws)
+    how : PermutationScheme, or ndarray of int
+        How rows are exchanged, or the independent unit of every row.
 
     Returns
     -------
     ndarray of shape (n_pairs,)
         At least 1 / (n_draws + 1).
     """
-    rows_by_unit, counts = np.argsort(units, kind="stable"), np.bincount(units)
-    starts = np.cumsum(counts) - counts
+    m, raised, signs = effects.bases.n_samples, 1.0, np.empty((0, 0))
+    if isinstance(how, np.ndarray):
+        signs = rng.choice([-1.0, 1.0], size=(how.max() + 1, n_draws))
+    else:
+        raised = m / (m - effects.n_removed)
+    at_once = int(np.clip(HELD // (2 * m * max(1, len(directions))), 1, PERMUTATIONS))
     reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(rows_by_unit)))):
+    for part in slices(len(pairs), max(1, HELD // m)):
         left = interactions(pairs[part], effects)
-        observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
-        for t in directions:
-            products = left * t
-            sums = np.add.reduceat(products[:, rows_by_unit], starts, axis=1)  # of pairs and units
-            variance = np.maximum((sums**2).sum(axis=1), (products**2).sum(axis=1))
-            variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
-            variance = np.maximum(variance, np.finfo(float).tiny)
-            observed += sums.sum(axis=1) ** 2 / variance
-            flipped += (sums @ signs) ** 2 / variance[:, np.newaxis]
-        reached[part] = (flipped >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
-    return (reached + 1) / (signs.shape[1] + 1)
+        least = np.full((len(directions), len(left)), np.finfo(float).tiny)
+        if isinstance(how, np.ndarray):
+            least = np.maximum(least, [_between(left * t, how) for t in directions])
+        observed = scores(left, directions[:, np.newaxis], least)
+        count, draws = reached[part], deepcopy(rng)  # the same permutations for every part
+        for some in slices(n_draws, at_once):
+            if isinstance(how, np.ndarray):
+                moved = directions[:, np.newaxis] * signs[how, some].T
+            else:
+                moved = directions[:, how.orders(some.stop - some.start, draws)]
+            for few in slices(len(left), PAIRS):
+                found = raised * scores(left[few], moved, least[:, few])
+                # a permutation that only exchanges equal values must count in spite of rounding
+                count[few] += (found >= observed[few] * (1.0 - 1e-10)).sum(axis=1)
+    return (reached + 1) / (n_draws + 1)
+
+
+def _between(products: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Σ over units of the squares of their sums, over the rows, for every row of products."""
+    by_unit, counts = np.argsort(units, kind="stable"), np.bincount(units)
+    sums = np.add.reduceat(products[:, by_unit], np.cumsum(counts) - counts, axis=1)
+    return np.asarray((sums**2).mean(axis=1) * (len(counts) / len(units)))
 
 
 def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:
@@ -511,13 +476,15 @@ def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:
     return effects.project(left) if effects.n_removed else left
 
 
-def scores(left: np.ndarray, directions: np.ndarray) -> np.ndarray:
+def scores(left: np.ndarray, directions: np.ndarray, least: np.ndarray) -> np.ndarray:
     """Scores of pairs (``interactions``) with several targets.
 
     Parameters
     ----------
     left : ndarray of shape (n_pairs, n_samples)
     directions : ndarray of shape (n_directions, n_targets, n_samples)
+    least : ndarray of shape (n_directions, n_pairs)
+        Least variance of a covariance.
 
     Returns
     -------
@@ -527,8 +494,8 @@ def scores(left: np.ndarray, directions: np.ndarray) -> np.ndarray:
     squares = left**2
     plain = squares.mean(axis=1)[:, np.newaxis]
     total = np.zeros((len(left), directions.shape[1]))
-    for t in directions:
+    for t, variance in zip(directions, least, strict=True):
         covariance = left @ t.T / m
-        robust = squares @ (t**2).T / m
+        robust = np.maximum(squares @ (t**2).T / m, variance[:, np.newaxis])
         total += covariance**2 / np.maximum(robust, plain * np.mean(t**2, axis=1))
     return total

@@ -38,7 +38,6 @@ from depmax.data.table import (
 )
 from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import read_conditional
-from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     Levels,
@@ -416,12 +415,15 @@ def _law_of_stream(
 
 def _law_of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> IndependenceTest:
     """One column, by its counted values: any kernel."""
+    from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
     recipe = as_kernel(kernel)
     resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
-    found = CountedScreening(inputs, CountedTarget.of(side, 1e-12)).score(resolved, 0)
-    return IndependenceTest(found.hsic, found.pvalue, found.method, side.n_samples)
+    counted = CountedScreening(Table(inputs), CountedTarget.of(side, 1e-12))
+    (score, pvalue, *_), method = counted.judged(resolved, 0)
+    return IndependenceTest(score, pvalue, method, side.n_samples)
 
 
 def _some_rows(inputs: Any, method: str) -> tuple[Any, Any]:

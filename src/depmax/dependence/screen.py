@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax._extras import library_of
 from depmax._parameters import COMMON, one_of
-from depmax._resources import each_column, map_threads, one_blas_thread, warn_if_long
-from depmax.data import read_table
+from depmax._resources import map_threads, one_blas_thread, warn_if_long
+from depmax.data import Table, read_table
 from depmax.data.columns import Missing
 from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import (
     has_missing,
     is_streamed,
+    library_of,
     numbered_columns,
     refuse_missing,
     require_equal_length,
@@ -24,8 +24,7 @@ from depmax.data.table import (
     without_groups,
 )
 from depmax.data.weights import weigh
-from depmax.dependence._given.conditional import GivenTarget, read_dense
-from depmax.dependence._nulls.screening import FOUND, ScreeningTarget, screen_columns
+from depmax.dependence._nulls.screening import FOUND, screening_of
 from depmax.dependence.exchange import exchange_of, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
@@ -176,53 +175,54 @@ def screen(
     """
     COMMON["missing"].require(missing, "missing", "screen")
     one_of("omnibus", "hsic").require(method, "method", "screen")
-    omnibus = method == "omnibus"
+    weight, known = None, X
     if sample_weight is not None:
         if groups is not None or given is not None:
             other = "groups" if groups is not None else "given"
             raise ValueError(f"screen takes sample_weight or {other}, not both.")
-        return _screen_weighed(
-            X, y, sample_weight, omnibus, kernel, target_kernel, unbiased, tol, n_jobs
-        )
+        weighed = weigh(sample_weight, X, y)
+        X, y, weight = weighed.of(X), weighed.of(y, target_kernel), weighed.weight
+    recipe = _kernel_of_columns(kernel)
+    scheme, missing_counts = None, None
     if is_streamed(X):
         refuse_with_streams("screen", groups=groups, given=given)
-        return _screen_streamed(X, y, omnibus, kernel, target_kernel, unbiased, tol, n_jobs)
-    X, groups = without_groups(X, groups)
-    if given is not None:
-        return _screen_given(X, y, given, groups, kernel, target_kernel, unbiased, n_jobs)
-    refuse_streamed_target(X, y)
-    table = read_table(X, missing=missing)
-    target_side = read_target_sample(y, target_kernel)
-    require_equal_length(table.n_samples, target_side.n_samples)
-    require_samples(table.n_samples, unbiased=True)
-    scheme = scheme_of(groups, table.n_samples, target_side.rows, table.values)
-    recipe = _kernel_of_columns(kernel)
-    omnibus &= recipe.capabilities.telescopes
-    target = ScreeningTarget.of(target_side, tol, exchange_of(groups), scheme, omnibus=omnibus)
-    missing_counts = None
-    if has_missing(table.values):
-        missing_counts = np.isnan(table.values).sum(axis=0)
+        rows, y = aligned(X, y)
+        table = Table(rows, rows.stream.decoder.names, rows.stream.decoder.categories)
+    else:
+        X, groups = without_groups(X, groups)
+        if given is not None:
+            return _screen_given(X, y, given, groups, recipe, target_kernel, unbiased, n_jobs)
+        refuse_streamed_target(X, y)
+        table = read_table(X, missing=missing if weight is None else "neutral")
+    side = read_target_sample(y, target_kernel, weight=weight)
+    require_equal_length(table.n_samples, side.n_samples)
+    require_samples(side.total, unbiased=True)
+    if not side.is_streamed:
+        scheme = scheme_of(groups, table.n_samples, side.rows, table.values)
+        if has_missing(table.values):
+            if weight is not None:
+                refuse_missing(table.values, "screen", table.names)
+            missing_counts = np.isnan(table.values).sum(axis=0)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     if groups is None:
-        warn_of_neighbours(table.values, target_side.rows, table.categories)
-    found = screen_columns(
-        target,
-        table.values,
-        recipe,
-        table.categories,
-        unbiased=unbiased,
+        warn_of_neighbours(table.values, side.rows, table.categories)
+    screening = screening_of(
+        table,
+        side,
+        tol,
+        lambda: read_target_sample(y, target_kernel, is_part=True),
+        exchange=exchange_of(groups),
+        scheme=scheme,
+        omnibus=method == "omnibus" and recipe.capabilities.telescopes,
         missing=missing,
-        full=full,
-        n_jobs=n_jobs,
     )
-    names = table.names or numbered_columns(len(found))
     return _outcome(
-        found,
-        names,
-        target.error,
-        method="hsic" if target.linear is None else "omnibus",
+        screening.found(recipe, unbiased=unbiased, full=full, n_jobs=n_jobs),
+        table.names or numbered_columns(table.values.shape[1]),
+        screening.error,
+        method="omnibus" if screening.is_omnibus else "hsic",
         missing=missing_counts,
-        _library=library_of(X),
+        _library=library_of(known),
     )
 
 
@@ -233,7 +233,7 @@ def _outcome(found: Any, names: tuple[str, ...], target_error: float, **others: 
     lines = np.full((len(found), len(FOUND)), np.nan)
     known = np.asarray(found, dtype=np.float64)
     lines[:, : known.shape[1]] = known
-    scores, pvalues, widths, shares, low, high = lines.T
+    scores, pvalues, widths, shares, low, high, _ = lines.T
     return Screening(
         names=names,
         scores=scores,
@@ -255,87 +255,19 @@ def _kernel_of_columns(kernel: KernelLike) -> Kernel:
     return recipe
 
 
-def _screen_weighed(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    omnibus: bool,
-    kernel: KernelLike,
-    target_kernel: KernelLike | Literal["auto"],
-    unbiased: bool,
-    tol: float,
-    n_jobs: int | None,
-) -> Screening:
-    """Every column alone, of rows with weights."""
-    from depmax.dependence._nulls.weighted import WeighedTarget
-
-    weighed = weigh(sample_weight, X, y)
-    table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
-    refuse_missing(table.values, "screen", table.names)
-    warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
-    answers = weighed.of(y, target_kernel)
-    side = read_target_sample(answers, target_kernel, weight=weighed.weight)
-    require_samples(side.total, unbiased=True)
-    plain = read_target_sample(answers, target_kernel, is_part=True)
-    omnibus &= recipe.capabilities.telescopes
-    target = WeighedTarget.of(side, plain, tol, omnibus=omnibus)
-    warn_of_neighbours(table.values, target.side.rows, table.categories)
-
-    def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
-        return target.score(Delta() if position in table.categories else recipe, column, unbiased)
-
-    found = each_column(table.values, scored, n_jobs)
-    names = table.names or numbered_columns(len(found))
-    method = "hsic" if target.linear is None else "omnibus"
-    return _outcome(found, names, target.error, method=method, _library=library_of(X))
-
-
-def _screen_streamed(
-    X: Any,
-    y: Any,
-    omnibus: bool,
-    kernel: KernelLike,
-    target_kernel: KernelLike | Literal["auto"],
-    unbiased: bool,
-    tol: float,
-    n_jobs: int | None,
-) -> Screening:
-    """Columns of a table that is read a chunk at a time, as counted levels."""
-    from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
-
-    recipe = _kernel_of_columns(kernel)
-    inputs, target = aligned(X, y)
-    side = read_target_sample(target, target_kernel)
-    rows, decoder = inputs, inputs.stream.decoder
-    require_samples(side.n_samples, unbiased=True)
-    warn_of_scales(recipe, rows, decoder.names, decoder.categories, one_by_one=True)
-    omnibus &= recipe.capabilities.telescopes
-    counted = CountedScreening(rows, CountedTarget.of(side, tol, omnibus=omnibus))
-
-    def scored(position: int) -> tuple[float, ...]:
-        found = counted.score(Delta() if position in decoder.categories else recipe, position)
-        score = found.hsic if unbiased else found.biased
-        return score, found.pvalue, found.bandwidth, found.effect
-
-    with one_blas_thread(always=True):
-        found = map_threads(scored, range(inputs.shape[1]), n_jobs)
-    names = decoder.names or numbered_columns(len(found))
-    method = "hsic" if counted.linear is None else "omnibus"
-    return _outcome(found, names, counted.target.error, method=method)
-
-
 def _screen_given(
     X: Any,
     y: Any,
     given: Any,
     groups: Any,
-    kernel: KernelLike,
+    recipe: Kernel,
     target_kernel: KernelLike | Literal["auto"],
     unbiased: bool,
     n_jobs: int | None,
 ) -> Screening:
     """Every column alone, against a target that lost once what the confounders explain."""
-    recipe = _kernel_of_columns(kernel)
+    from depmax.dependence._given.conditional import GivenTarget, read_dense
+
     target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
     if groups is None:

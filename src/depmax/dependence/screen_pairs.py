@@ -12,19 +12,18 @@ from scipy import sparse, special
 from sklearn.utils import check_random_state
 
 from depmax import _resources
-from depmax._extras import library_of, make_frame
+from depmax._extras import make_frame
 from depmax._resources import blas_threads_for_parts, cached_property, map_threads
 from depmax._text import ShownAsTable, counted, short_pvalue
 from depmax.data import Table, read_table, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
-from depmax.data.table import numbered_columns, without_groups
+from depmax.data.table import library_of, numbered_columns, without_groups
 from depmax.dependence._main_effects import (
     ColumnBases,
     MainEffects,
     PairTarget,
-    flipped_pvalues,
-    permutation_pvalues,
+    chance_pvalues,
 )
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import (
@@ -252,13 +251,8 @@ def screen_table(
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         best_two = pair_scores.best_contrasts(pairs[chosen])
-        if len(units):
-            signs = rng.choice([-1.0, 1.0], size=(units.max() + 1, n_permutations))
-            alone = flipped_pvalues(best_two, effects, target.directions, units, signs)
-        else:
-            alone = permutation_pvalues(
-                best_two, effects, target.directions, n_permutations, rng, exchange.plan(m)
-            )
+        how = units if len(units) else exchange.plan(m)
+        alone = chance_pvalues(best_two, effects, target.directions, n_permutations, rng, how)
         permuted[chosen] = np.minimum(alone * contrasts.n_choices(pairs[chosen]), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
         pvalues[refuted] = np.maximum(pvalues[refuted], permuted[refuted])

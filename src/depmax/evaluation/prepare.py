@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Self
@@ -14,8 +15,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax.algebra.row_sums import target_sums
 from depmax.data import read_fit, read_new, read_table
-from depmax.data.columns import Categories, is_frame
+from depmax.data.columns import Categories, UnseenCategoryWarning, is_frame
 from depmax.data.sample import Sample, aligned, read_training
+from depmax.data.scan import by_chunks
 from depmax.data.table import as_requested, has_missing, is_streamed
 
 
@@ -119,12 +121,20 @@ class Prepare(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Or a table that is read a chunk at a time.
 
         Returns
         -------
-        array, sparse matrix or data frame, as X is
+        array, sparse matrix or data frame, as X is; as lazy as X
         """
         check_is_fitted(self)
+        if hasattr(X, "map_partitions"):  # a Dask data frame
+            with warnings.catch_warnings():  # its example has levels of its own
+                warnings.simplefilter("ignore", UnseenCategoryWarning)
+                meta = self.transform(X._meta_nonempty)
+            return X.map_partitions(self.transform, meta=meta)
+        if is_streamed(X):
+            return by_chunks(self.transform, X, len(self.get_feature_names_out()))
         values = read_new(self, X, categories=self.categories_, accept_sparse=True, missing="fill")
         scale = self.scale_.astype(values.dtype)
         if sparse.issparse(values):

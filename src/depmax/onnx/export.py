@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Literal
@@ -114,13 +115,15 @@ def to_onnx(
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     tensor = DoubleTensorType if dtype == "float64" else FloatTensorType
-    graph = convert_sklearn(
-        model,
-        name=type(model).__name__,
-        initial_types=[(INPUT, tensor([None, int(model.n_features_in_)]))],
-        target_opset=target_opset,
-        options=_options(model),
-    )
+    with warnings.catch_warnings():  # skl2onnx asks support vector machines for old attributes
+        warnings.filterwarnings("ignore", "Attribute `prob[AB]_`", FutureWarning)
+        graph = convert_sklearn(
+            model,
+            name=type(model).__name__,
+            initial_types=[(INPUT, tensor([None, int(model.n_features_in_)]))],
+            target_opset=target_opset,
+            options=_options(model),
+        )
     for key, value in _notes(model).items():
         entry = graph.metadata_props.add()
         entry.key, entry.value = key, json.dumps(value)
@@ -167,9 +170,14 @@ def _register(model: Any) -> None:
                 options={PREDICTS: [True, False], "zipmap": [False]},
             )
         elif kind.__module__.startswith("depmax.") and hasattr(part, "fit"):
+            steps = [step for _, step in getattr(model, "steps", ())]
+            place = next((at for at, step in enumerate(steps) if step is part), -1)
+            others = f"before it: depmax.to_onnx(model[:{place}])"
+            if place == 0:
+                others = "after it, depmax.to_onnx(model[1:]), and give them what it makes"
             raise TypeError(
-                f"{kind.__name__} cannot be written as an ONNX graph. In a pipeline, export the "
-                "steps before it: depmax.to_onnx(model[:-1])."
+                f"{kind.__name__} cannot be written as an ONNX graph."
+                + (f" Export the steps {others}." if place >= 0 else "")
             )
 
 

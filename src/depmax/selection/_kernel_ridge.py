@@ -188,7 +188,8 @@ class KernelBlocks:
     size: int  # rows of a block
 
     def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
-        for rows in slices(len(self.rows.filled), self.size):
+        for start in range(0, len(self.rows.filled), self.size):
+            rows = slice(start, start + self.size)
             yield rows, _gaussian(self.rows.take(rows), self.landmarks, self.scale)
 
 

@@ -27,7 +27,7 @@ from depmax.data.sample import Sample, require_semidefinite
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.selection._scores.score import standardized
+from depmax.selection._scores import standardized
 
 
 @dataclass(frozen=True)
@@ -505,3 +505,8 @@ class TileDesign:
         products = _each(one_chunk, self._chunks, shape, self._n_jobs)
         order = np.argsort(found)
         return products[order[np.searchsorted(found[order], columns)]]
+
+
+#: Columns φ_j and a target ψ, known by inner products only: ``correlations`` <φ_j, ψ>,
+#: ``squares`` <φ_j, φ_j>, ``target_square`` <ψ, ψ>, and ``products`` of some columns with all.
+Design = FactorDesign | TileDesign

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import one_of
 from depmax._resources import warn_if_long
-from depmax.data.columns import Missing
-from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed, Protection
 from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
@@ -21,6 +20,7 @@ from depmax.selection.selector import Ranking
 SECONDS_PER_PAIR, SECONDS_PER_TRIAL = 5.5e-7, 2.5e-10
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BAHSIC(HSICSelector):
     """Backward elimination: drop, round by round, the columns whose loss costs little dependence.
 
@@ -53,17 +53,6 @@ class BAHSIC(HSICSelector):
         columns are at most ``n_features_to_select``, with a warning if the best one alone has more.
         Inside a group columns are ranked by the dependence of each alone, as in
         :class:`DependenceFilter`. (Groups of rows are passed to ``fit``.)
-    interactions : {"auto", None}, default="auto"
-        With hundreds of columns a Gaussian kernel is almost linear: it would lose interactions, and
-        columns that matter by their distance to the middle. "auto" therefore looks for columns with
-        a significant dependence of their own (see :func:`depmax.screen`) and for pairs with a
-        significant interaction (see :func:`depmax.screen_pairs`), of the columns or of their
-        distances to the median. If these are at most ten columns, pairs are also looked for in what
-        a kernel ridge regression on them leaves of the target. All other columns leave first, the
-        best of the pairs that are not significant last of all if its adjusted p-value is below
-        0.25. Then a pair, and the groups it is in, stays as long as there are columns that alone
-        contribute less than the pair adds. Pairs are searched for in at most 10,000 rows, drawn
-        with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows, in time linear in the rows. None
         uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond,
@@ -82,6 +71,17 @@ class BAHSIC(HSICSelector):
         Number of threads.
     verbose : int, default=0
         Print a line per round.
+    interactions : {"auto", None}, default="auto"
+        With hundreds of columns a Gaussian kernel is almost linear: it would lose interactions, and
+        columns that matter by their distance to the middle. "auto" therefore looks for columns with
+        a significant dependence of their own (see :func:`depmax.screen`) and for pairs with a
+        significant interaction (see :func:`depmax.screen_pairs`), of the columns or of their
+        distances to the median. If these are at most ten columns, pairs are also looked for in what
+        a kernel ridge regression on them leaves of the target. All other columns leave first, the
+        best of the pairs that are not significant last of all if its adjusted p-value is below
+        0.25. Then a pair, and the groups it is in, stays as long as there are columns that alone
+        contribute less than the pair adds. Pairs are searched for in at most 10,000 rows, drawn
+        with a fixed seed. None is the published algorithm.
 
     Attributes
     ----------
@@ -115,43 +115,14 @@ class BAHSIC(HSICSelector):
     array([2, 5])
     """
 
+    interactions: Literal["auto"] | None = "auto"
+
     _declared: ClassVar = {"interactions": one_of("auto", None)}
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        target_kernel: KernelLike | Literal["auto", "inputs"] = "auto",
-        unbiased: bool = True,
-        step: float = 0.1,
-        column_groups: Any = None,
-        interactions: Literal["auto"] | None = "auto",
-        block_size: int | Literal["auto"] | None = "auto",
-        precision: Literal["auto", "single", "double"] = "auto",
-        missing: Missing = "neutral",
-        pvalues: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.unbiased = unbiased
-        self.step = step
-        self.column_groups = column_groups
-        self.interactions = interactions
-        self.block_size = block_size
-        self.precision = precision
-        self.missing = missing
-        self.pvalues = pvalues
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
+        """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         if not search.recipe.capabilities.is_linear:
             self._tell_time(search, len(candidates))
-        """Round by round, drop the units whose loss leaves most dependence, of those that may."""
         may_leave: Callable[[list[int]], list[int]] = list
         if self.interactions == "auto" and not self._is_unsupervised():
             may_leave = Protection.of(search, candidates, observed).may_leave

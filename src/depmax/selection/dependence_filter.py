@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal
 
@@ -18,8 +19,8 @@ from depmax.dependence._nulls.law import TINY
 from depmax.dependence._terms import is_constant
 from depmax.dependence.exchange import scheme_of
 from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
-from depmax.selection._scores import moments
-from depmax.selection._scores.score import (
+from depmax.selection import _moments as moments
+from depmax.selection._scores import (
     Question,
     Score,
     Scored,
@@ -33,6 +34,7 @@ from depmax.selection._scores.score import (
 from depmax.selection.selector import Ranking, WeightedSelector, best_first
 
 
+@dataclass(eq=False, repr=False)
 class DependenceFilter(WeightedSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
@@ -140,32 +142,21 @@ class DependenceFilter(WeightedSelector):
     np.int64(1)
     """
 
+    n_features_to_select: int | float | Literal["auto"] | None = None
+    _: KW_ONLY
+    score_func: str | Callable[..., Any] = "hsic"
+    kernel: KernelLike = "laplace"
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    alpha: float = 1.0
+    fdr: float = 0.05
+    missing: Missing = "neutral"
+    n_jobs: int | None = None
+
     _accepts_sparse = True
     _decides_how_many = True
     _one_by_one = True
     _streams: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": number(0, ends="()"), "fdr": number(0, 1)}
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        score_func: str | Callable[..., Any] = "hsic",
-        kernel: KernelLike = "laplace",
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        alpha: float = 1.0,
-        fdr: float = 0.05,
-        missing: Missing = "neutral",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.score_func = score_func
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.alpha = alpha
-        self.fdr = fdr
-        self.missing = missing
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         """With missing cells for scores that use them."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.data.columns import Missing
-from depmax.kernels import KernelLike
 from depmax.selection._search.protection import Observed
 from depmax.selection._search.search import Search
 from depmax.selection._search.selectors import HSICSelector
 from depmax.selection.selector import Ranking
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FOHSIC(HSICSelector):
     """Forward selection of the columns that add the most dependence on the target.
 
@@ -69,34 +68,7 @@ class FOHSIC(HSICSelector):
     array([2, 5])
     """
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        target_kernel: KernelLike | Literal["auto", "inputs"] = "auto",
-        unbiased: bool = True,
-        step: float = 1,
-        column_groups: Any = None,
-        block_size: int | Literal["auto"] | None = "auto",
-        precision: Literal["auto", "single", "double"] = "auto",
-        missing: Missing = "neutral",
-        pvalues: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.unbiased = unbiased
-        self.step = step
-        self.column_groups = column_groups
-        self.block_size = block_size
-        self.precision = precision
-        self.missing = missing
-        self.pvalues = pvalues
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    step: float = 1
 
     def _search(self, search: Search, candidates: np.ndarray, observed: Observed) -> Ranking:
         """Add the units that make most dependence while at most as many columns as requested.

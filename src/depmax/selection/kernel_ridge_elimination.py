@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -26,7 +26,7 @@ from depmax.selection._kernel_ridge import (
     all_columns,
     coordinates,
 )
-from depmax.selection._scores.score import images_of, standardized, target_images
+from depmax.selection._scores import images_of, standardized, target_images
 from depmax.selection._search.data import Units, make_units, n_leading
 from depmax.selection._search.how_many import first_sufficient, split_rows
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
@@ -54,6 +54,7 @@ SECONDS_PER_COLUMN, SECONDS_PER_CELL = 1.2e-3, 3e-6
 SMALL = 500
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeElimination(UnitSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
@@ -165,6 +166,21 @@ class KernelRidgeElimination(UnitSelector):
     True
     """
 
+    n_features_to_select: int | float | Literal["auto"] | None = None
+    _: KW_ONLY
+    target_kernel: Literal["auto", "inputs"] = "auto"
+    alpha: float | Literal["auto"] = "auto"
+    step: float = 0.1
+    column_groups: Any = None
+    interactions: Literal["auto"] | None = "auto"
+    scale: bool = True
+    n_landmarks: int | Literal["auto"] | None = "auto"
+    subsample: int | None = 20_000
+    missing: Missing = "neutral"
+    pvalues: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
+
     path_quantity = "leave-one-out error (share of the variance)"
     _declared: ClassVar = {
         "target_kernel": one_of("auto", "inputs"),
@@ -174,37 +190,6 @@ class KernelRidgeElimination(UnitSelector):
         "n_landmarks": integer(2, also=["auto", None]),
         "subsample": integer(100, also=[None]),
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        target_kernel: Literal["auto", "inputs"] = "auto",
-        alpha: float | Literal["auto"] = "auto",
-        step: float = 0.1,
-        column_groups: Any = None,
-        interactions: Literal["auto"] | None = "auto",
-        scale: bool = True,
-        n_landmarks: int | Literal["auto"] | None = "auto",
-        subsample: int | None = 20_000,
-        missing: Missing = "neutral",
-        pvalues: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.target_kernel = target_kernel
-        self.alpha = alpha
-        self.step = step
-        self.column_groups = column_groups
-        self.interactions = interactions
-        self.scale = scale
-        self.n_landmarks = n_landmarks
-        self.subsample = subsample
-        self.missing = missing
-        self.pvalues = pvalues
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _compared_by(self) -> Kernel | None:
         return None if self.scale else Gaussian()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
-from depmax.selection._scores.score import target_images
+from depmax.selection._scores import target_images
 from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Folds and penalties that the default estimator chooses by.
@@ -44,6 +45,7 @@ FEW_ROWS, ILL_CONDITIONED = 3, 1e-3
 MARGIN = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class Knockoffs(DependenceSelector):
     """Keep columns that matter given all others, with at most a share ``fdr`` of false discoveries.
 
@@ -121,24 +123,16 @@ class Knockoffs(DependenceSelector):
     array([0, 1, 2, 3, 4, 5, 6])
     """
 
+    n_features_to_select: int | float | Literal["auto"] | None = "auto"
+    _: KW_ONLY
+    fdr: float = 0.1
+    estimator: Any = None
+    normal_scores: bool = True
+    random_state: Any = 0
+
     path_quantity = "score minus that of the knockoff"
     _decides_how_many = True
     _declared: ClassVar = {"fdr": number(0, 1, ends="()"), "normal_scores": FLAG}
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = "auto",
-        *,
-        fdr: float = 0.1,
-        estimator: Any = None,
-        normal_scores: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.fdr = fdr
-        self.estimator = estimator
-        self.normal_scores = normal_scores
-        self.random_state = random_state
 
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from depmax.data import Target, read_target
 from depmax.data.columns import Categories
 from depmax.data.sample import require_samples
 from depmax.data.table import constant_columns, require_equal_length
-from depmax.selection._scores.score import class_codes
+from depmax.selection._scores import class_codes
 from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Time of one core to compare two rows.
@@ -25,6 +25,7 @@ SECONDS_PER_PAIR = 2.2e-8
 BLOCK = 4_000_000
 
 
+@dataclass(eq=False, repr=False)
 class Relief(DependenceSelector):
     """ReliefF for classes, RReliefF for numbers.
 
@@ -83,26 +84,18 @@ class Relief(DependenceSelector):
     [0, 1]
     """
 
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    n_neighbors: int = 10
+    squared: bool = False
+    n_samples: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _declared: ClassVar = {
         "n_neighbors": integer(1),
         "squared": FLAG,
         "n_samples": integer(1, also=[None]),
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        n_neighbors: int = 10,
-        squared: bool = False,
-        n_samples: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.squared = squared
-        self.n_samples = n_samples
-        self.random_state = random_state
 
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""

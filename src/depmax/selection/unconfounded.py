@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -24,6 +24,7 @@ from depmax.data.columns import is_frame
 from depmax.data.table import refuse_unreadable
 from depmax.dependence._given.conditional import (
     GivenSide,
+    Left,
     left_of_columns,
     read_dense,
     read_given,
@@ -39,6 +40,7 @@ def _selects(wrapper: Unconfounded) -> bool:
     return hasattr(wrapper.estimator, "get_support")
 
 
+@dataclass(eq=False, repr=False)
 class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Fit a selector or an extractor to what confounders do not explain.
 
@@ -101,11 +103,9 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     array([False, False,  True, False])
     """
 
-    def __init__(
-        self, estimator: Any, *, given: str | int | Sequence[str | int] | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.given = given
+    estimator: Any
+    _: KW_ONLY
+    given: str | int | Sequence[str | int] | None = None
 
     def fit(self, X: Any, y: Any = None, given: Any = None, **params: Any) -> Self:
         """Fit the estimator to what the confounders do not explain.
@@ -132,12 +132,14 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         if params and get_config()["enable_metadata_routing"]:
             params = process_routing(self, "fit", **params).estimator.fit
         model = clone(self.estimator)
-        target, of_y = _unexplained(model, y, regressions)
-        self.explained_y_, self.explained_x_ = of_y.explained, None
+        target, side, left = _unexplained(model, y, regressions)
+        self.explained_y_, self.explained_x_ = side.explained, None
         if _selects(self):
-            columns, of_x = _residual_columns(columns, regressions, of_y.winners)
-            self.explained_x_ = of_x.explained
-            _warn(of_x, of_y, len(target))
+            columns, of_x = _residual_columns(columns, regressions, left.winners)
+            self.explained_x_ = np.full(columns.shape[1], np.nan)
+            self.explained_x_[list(of_x.positions)] = of_x.explained
+            doubt = float(np.sqrt(max(of_x.dofs, default=0.0) * side.dof / len(target)))
+            GivenFit(self.explained_x_, side.explained, doubt).warn()
         self.estimator_ = model.fit(columns, target, **params)
         return self
 
@@ -218,16 +220,9 @@ def _indexable(X: Any) -> Any:
 
 
 # --- residuals ------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Regressed:
-    """What regressions on confounders explain, and what they need for it."""
-
-    explained: Any  # share of the target, or of each column
-    dof: float  # parameters, of columns the most
-    winners: Sequence[RidgeBasis] = ()  # features of the kernels that were best
-
-
-def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarray, _Regressed]:
+def _unexplained(
+    model: Any, y: Any, regressions: Regressions
+) -> tuple[np.ndarray, GivenSide, Left]:
     """The target as the model is to see it, as numbers; its target kernel becomes linear."""
     has_kernel = {"kernel", "target_kernel"} <= {*model.get_params(deep=False)}
     kernel = getattr(model, "target_kernel", "auto")
@@ -240,8 +235,7 @@ def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarr
         model.set_params(target_kernel="linear")
     elif left.winners:  # numbers: an output each, not the images of a kernel
         values = left.values
-    explained = _Regressed(side.explained, side.dof, left.winners)
-    return values[:, 0] if values.shape[1] == 1 else values, explained
+    return values[:, 0] if values.shape[1] == 1 else values, side, left
 
 
 def _reads_kernel(model: Any) -> bool:
@@ -251,7 +245,7 @@ def _reads_kernel(model: Any) -> bool:
 
 def _residual_columns(
     X: Any, regressions: Regressions, also: Sequence[RidgeBasis]
-) -> tuple[Any, _Regressed]:
+) -> tuple[Any, Left]:
     """Columns of numbers without what confounders explain; others as they are.
 
     Kernels that were best for the target compete for the columns too.
@@ -259,20 +253,11 @@ def _residual_columns(
     table = read_dense(X, regressions)
     numeric = [j for j in range(table.values.shape[1]) if j not in table.categories]
     left = left_of_columns(table.values, numeric, regressions, also)
-    explained = np.full(table.values.shape[1], np.nan)
-    explained[list(left.positions)] = left.explained
-    summary = _Regressed(explained, max(left.dofs, default=0.0))
     if not is_frame(X):
-        return left.values, summary
+        return left.values, left
     frame = nw.from_native(X, eager_only=True)
     replaced = [
         nw.new_series(frame.columns[j], left.values[:, j], backend=frame.implementation)
         for j in left.positions
     ]
-    return frame.with_columns(*replaced).to_native(), summary
-
-
-def _warn(of_x: _Regressed, of_y: _Regressed, n_samples: int) -> None:
-    """Say where both regressions may have missed too much."""
-    doubt = float(np.sqrt(of_x.dof * of_y.dof / n_samples))
-    GivenFit(of_x.explained, of_y.explained, doubt).warn()
+    return frame.with_columns(*replaced).to_native(), left

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from depmax import compare
 from depmax.evaluation import CAUTIONS
-from depmax.evaluation.comparison.cautions import cautions_about_rows, kept_alike
+from depmax.evaluation.comparison.cautions import cautions_about_rows, code_of, kept_alike
 
 FAST_NUMBERS = {"cv": 4, "random_state": 0}
 FAST = {"judge": GaussianNB(), "cv": 4, "random_state": 0}
@@ -55,6 +55,36 @@ class TestCopies:
         _, X, y = rows(40)
         order = np.repeat(np.arange(40), 6)
         assert cautions_about_rows(X[order], y[order], "classes", groups=order) == []
+
+
+class TestCodesOfMissingValues:
+    @pytest.mark.parametrize(
+        ("column", "code"),
+        [
+            ([9.6, 12.5, 17.8, 999, 999], 999),
+            ([31, 62, 18, 45, -9, -9], -9),
+            ([1, 2, 3, 4, 5, 9, 9], 9),
+            ([1, 12, 5, 98, 99, 99], 99),
+            ([18, 92, 40, 99, 99], None),  # an age
+            ([9.6, 12.5, 17.8, 999], None),  # once
+            ([0] * 500 + [1, 2, 9, 9], None),  # a count of words
+            ([9, 9, 1, 1], None),  # two levels
+            ([np.nan, 9, 9], None),
+        ],
+    )
+    def test_lie_far_from_all_others(self, column, code):
+        found, n_rows = code_of(np.array(column, dtype=float))
+        assert (found if n_rows else None) == code
+
+    @pytest.mark.parametrize("groups", [None, np.arange(240) // 2])
+    def test_in_columns_and_target(self, groups):
+        _, X, _ = rows()
+        X[:9, 1], y = 999, X[:, 0].copy()
+        y[3:6] = -99
+        (said,) = cautions_about_rows(X, y, "numbers", groups)
+        assert said.code == "DM007"
+        assert said.text.startswith("999 in x1 (9 rows), -99 in the target (3 rows) lie apart")
+        assert "--missing 999" in said.text
 
 
 class TestNeighbours:

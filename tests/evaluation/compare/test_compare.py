@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from depmax import BAHSIC, compare
+from depmax import BAHSIC, compare, screen
 from depmax.datasets import load
 from depmax.evaluation import Comparison, Method, Prepare, Sized, by_ranking
 
@@ -382,6 +382,26 @@ class TestTables:
         for name in names(found):
             assert not np.isnan(found.estimator(name).predict(table)).any()
         assert "impute='mean'" in found.report().sections[-1].code
+
+    def test_few_rows_have_fewer_folds(self, rng):
+        X = rng.normal(size=(11, 3))
+        found = compare(X, X[:, 0], ["HSIC filter"], judge="linear", random_state=0)
+        assert len(found.candidates.folds[0]) == 5
+        with pytest.raises(ValueError, match="10 folds need at least 20 rows"):
+            compare(X, X[:, 0], ["HSIC filter"], cv=10)
+        with pytest.raises(ValueError, match="at least 6 rows, got 5"):
+            compare(X[:5], X[:5, 0], ["HSIC filter"])
+
+    def test_names_in_the_place_of_values_are_refused(self, rng):
+        X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+        for call in (
+            lambda: compare(X, "b"),
+            lambda: compare(X, X["a"], sample_weight="b"),
+            lambda: screen(X, X["a"], given="b"),
+            lambda: screen(X, X["a"], given=["b"]),
+        ):
+            with pytest.raises(TypeError, match=r"table\[.*'b'"):
+                call()
 
     def test_gaps_are_filled_only_where_there_are_any(self, data):
         X, y = data[0].copy(), data[1]

@@ -321,6 +321,8 @@ class Conditional:
 # --- reading --------------------------------------------------------------------------------------
 def read_given(given: Any, groups: Any = None) -> Regressions:
     """Confounders from an array, a series or a frame with numbers and categories."""
+    if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
+        raise TypeError(f"given holds text: pass the values, such as table[{given!r}].")
     table = read_table(given, name="given")
     units = RowUnits.of(groups, table.n_samples)
     if units.count < FEWEST_UNITS:

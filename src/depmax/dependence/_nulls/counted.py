@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from depmax._resources import cached_property
-from depmax.algebra.row_sums import CentredValues, centred_target
+from depmax._resources import cached_property, map_threads, one_blas_thread
+from depmax.algebra.row_sums import CentredValues, centred_target, gram_of
+from depmax.data import Table
 from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows, View
@@ -30,30 +30,30 @@ from depmax.dependence._nulls.law import (
     TINY,
     PermutationLaw,
     Spread,
+    drawn_rows,
     is_out_of_range,
     leading_eigenvalues,
     n_rare,
     permutation_law,
-    pvalue_of,
     pvalue_of_counts,
-    sequential_pvalue,
     spread_of_levels,
     spread_of_part,
     u_centred,
 )
 from depmax.dependence._nulls.linear_part import (
-    TIE,
     VARIES,
     Scores,
     ShareLaw,
-    Strength,
     combined,
     has_room,
     normal_scores,
+    permuted_pvalue,
 )
 from depmax.dependence._nulls.permutation import SLACK
+from depmax.dependence._nulls.screening import FOUND
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
 from depmax.dependence._terms import Terms, centred_gram
+from depmax.kernels import Delta
 from depmax.kernels.kernel import Kernel
 
 #: Different values of a column up to which it is counted as it is.
@@ -171,29 +171,39 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Images:
+    """What is summed of a target: ψ, and beside it normal scores b of numbers if asked for."""
+
+    psi: CentredValues
+    view: View  # of the target
+    scores: Scores | None = None
+
+    @property
+    def rank(self) -> int:
+        """How many of the columns are ψ."""
+        return int(self.psi.shape[1])
+
+    def __call__(self, block: Chunk) -> np.ndarray:
+        """Those of the rows of a block."""
+        psi = self.psi.beside(None, block)
+        if self.scores is None:
+            return psi
+        numbers = np.asarray(self.view(block), dtype=np.float64).ravel()
+        return np.column_stack([psi, self.scores(numbers)])
+
+
+@dataclass(frozen=True)
 class LevelSums:
     """Sums over the rows of every level of some columns, and of the target over all rows."""
 
-    #: Per column (n_levels, r + 3): 1, x - middle, ‖ψ‖² and ψ; and scores b of a numeric target.
+    #: Per column (n_levels, …): 1, x - middle, ‖ψ‖² and the target's images.
     sums: tuple[np.ndarray, ...]
     fourth: float  # Σ‖ψ‖⁴
-    powers: np.ndarray  # Σb, Σb², Σb³, Σb⁴
+    powers: np.ndarray  # Σb, Σb², Σb³, Σb⁴ of the last of the images
 
     def __add__(self, other: LevelSums) -> LevelSums:
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
         return LevelSums(sums, self.fourth + other.fourth, self.powers + other.powers)
-
-
-@dataclass(frozen=True)
-class Line:
-    """Normal scores b of a numeric target."""
-
-    view: View
-    scores: Scores
-
-    def __call__(self, block: Chunk) -> np.ndarray:
-        """Those of the rows of a block, of shape (n,)."""
-        return self.scores(np.asarray(self.view(block), dtype=np.float64).ravel())
 
 
 @dataclass(frozen=True)
@@ -202,24 +212,19 @@ class SumLevels:
 
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
-    psi: CentredValues
-    line: Line | None = None
+    images: Images
 
     def __call__(self, blocks: Iterator[Chunk]) -> LevelSums | None:
         """Sums of one piece."""
-        width, fourth, powers = self.psi.shape[1] + 3, 0.0, np.zeros(4)
-        width += self.line is not None
-        sums = [np.zeros((grid.count, width)) for grid in self.grids]
+        fourth, powers, sums = 0.0, np.zeros(4), [np.zeros(())] * len(self.grids)
         for block in blocks:
-            psi = self.psi.beside(None, block)
+            images = self.images(block)
+            psi, n = images[:, : self.images.rank], len(images)
             squares = np.einsum("ij,ij->i", psi, psi)
             fourth += float(squares @ squares)
-            n = len(psi)
-            parts = [np.ones(n), np.zeros(n), squares, psi]
-            if self.line is not None:
-                parts.append(self.line(block))
-                powers += [float(np.sum(parts[-1] ** power)) for power in (1, 2, 3, 4)]
-            beside = np.column_stack(parts)
+            if self.images.scores is not None:
+                powers += [float(np.sum(images[:, -1] ** power)) for power in (1, 2, 3, 4)]
+            beside = np.column_stack([np.ones(n), np.zeros(n), squares, images])
             for place, column in enumerate(dense_columns(block.x, self.columns)):
                 grid = self.grids[place]
                 beside[:, 1] = column - grid.middle
@@ -227,7 +232,7 @@ class SumLevels:
                 rows = sparse.csc_array(
                     (np.ones(n), grid.codes(column), np.arange(n + 1)), (grid.count, n)
                 )
-                sums[place] += rows @ beside
+                sums[place] = sums[place] + rows @ beside
         return LevelSums(tuple(sums), fourth, powers)
 
 
@@ -237,26 +242,21 @@ class CountedColumn:
 
     values: np.ndarray  # sorted, shape (n_levels,)
     counts: np.ndarray
-    psi: np.ndarray  # Σψ, shape (n_levels, r)
+    images: np.ndarray  # sums of the target's images, one level per row
     squares: np.ndarray  # Σ‖ψ‖²
-    line: np.ndarray  # Σb, shape (n_levels,); empty without
     edges: np.ndarray | None = None  # ends of the values that were rounded to each, (n_levels, 2)
 
     @classmethod
-    def of(cls, grid: Grid, sums: np.ndarray, rank: int) -> CountedColumn:
-        """The levels that have rows; Ψ has so many columns."""
+    def of(cls, grid: Grid, sums: np.ndarray) -> CountedColumn:
+        """The levels that have rows."""
         some = np.flatnonzero(sums[:, 0])
         counts = np.round(sums[some, 0]).astype(np.int64)
-        edges = None
-        if grid.levels is None:
-            values = grid.middle + sums[some, 1] / counts
-            order = np.argsort(values)  # the value with a level of its own takes its place
-            some, counts, values = some[order], counts[order], values[order]
-            edges = grid.edges[some]
-        else:
-            values = grid.levels[some]
-        psi, line = sums[some, 3 : 3 + rank], sums[some, 3 + rank :].ravel()
-        return cls(values, counts, psi, sums[some, 2], line, edges)
+        if grid.levels is not None:
+            return cls(grid.levels[some], counts, sums[some, 3:], sums[some, 2])
+        values = grid.middle + sums[some, 1] / counts
+        order = np.argsort(values)  # the value with a level of its own takes its place
+        some, counts, values = some[order], counts[order], values[order]
+        return cls(values, counts, sums[some, 3:], sums[some, 2], grid.edges[some])
 
     @property
     def n_samples(self) -> int:
@@ -298,17 +298,12 @@ class LevelGram:
 
     column: CountedColumn
     gram: np.ndarray  # centred by the counts, shape (n_levels, n_levels)
+    rank: int  # how many of the target's images are ψ
 
-    @classmethod
-    def of(cls, kernel: Kernel, column: CountedColumn) -> LevelGram:
-        """Values of a resolved kernel."""
-        values = column.values[:, np.newaxis]
-        gram = np.asarray(kernel(values, values), dtype=np.float64)
-        return cls(column, centred_gram(gram, column.counts))
-
-    def hsic(self, psi: np.ndarray, squares: np.ndarray, *, unbiased: bool) -> float:
-        """HSIC with a target of these sums per level."""
-        m, diagonal, counts = self.column.n_samples, np.diag(self.gram), self.column.counts
+    def hsic(self, column: CountedColumn, *, unbiased: bool) -> float:
+        """HSIC of the column, or of another with these levels."""
+        m, diagonal, counts = column.n_samples, np.diag(self.gram), column.counts
+        psi, squares = column.images[:, : self.rank], column.squares
         inner = float(np.sum((self.gram @ psi) * psi))
         if not unbiased:
             return Terms(m, inner, 0.0, 0.0, zero_diagonal=False).hsic()
@@ -341,11 +336,10 @@ class _Rotated:
 
 @dataclass(frozen=True)
 class TargetLevels:
-    """The different values of a target, as coordinates."""
+    """The different values of a target."""
 
-    psi: np.ndarray  # shape (n_levels, r)
+    images: np.ndarray  # one per row
     counts: np.ndarray
-    line: np.ndarray  # scores b of a numeric target, shape (n_levels,); empty without
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,13 +347,10 @@ class CountedTarget:
     """A streamed target prepared for all columns: coordinates on principal axes."""
 
     stream: Stream
-    psi: CentredValues
+    images: Images
     levels: TargetLevels | None  # where its values are few
     error: float  # part of the trace that is left out
-    #: If p-values see the linear part of a dependence too: of classes, as Ψ of length 1 has it, or
-    #: of numbers, by their scores.
-    of_classes: bool = False
-    line: Line | None = None
+    has_linear: bool  # whether p-values see the linear part: that of classes is ψ of length 1
 
     @classmethod
     def of(cls, side: Sample, tol: float, *, omnibus: bool = False) -> CountedTarget:
@@ -367,120 +358,100 @@ class CountedTarget:
 
         ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
         """
-        full = centred_target(side)
+        full, rows = centred_target(side), side.rows
         assert full.gram is not None
         values, vectors = np.linalg.eigh(full.gram)
         trailing = np.cumsum(np.maximum(values, 0.0))
         kept = trailing > (0.01 * tol if side.has_features else tol) * trailing[-1]
         axes = np.ascontiguousarray(vectors[:, kept][:, ::-1])
-        psi = CentredValues(
-            _Rotated(full.make, axes),
-            (full.shape[0], axes.shape[1]),
-            slope=full.slope,
-            gram=np.diag(values[kept][::-1]),
-        )
+        shape, gram = (full.shape[0], axes.shape[1]), np.diag(values[kept][::-1])
+        psi = CentredValues(_Rotated(full.make, axes), shape, slope=full.slope, gram=gram)
         lost = 0.0 if side.has_features else float(trailing[~kept].max(initial=0.0) / trailing[-1])
-        rows, levels, line = side.rows, None, None
-        of_classes = omnibus and side.kernel.capabilities.labels
-        if omnibus and not of_classes and rows.shape[1:] == (1,):
-            some = np.asarray(rows[_some_rows(rows.shape[0], POOL_ROWS)], dtype=np.float64)
-            line = Line(rows.view, Scores(*np.unique(some, return_counts=True)))
+        labels, levels, scores = side.kernel.capabilities.labels, None, None
+        if omnibus and not labels and rows.shape[1:] == (1,):
+            some = np.asarray(rows[drawn_rows(rows.shape[0], POOL_ROWS)], dtype=np.float64)
+            scores = Scores(*np.unique(some, return_counts=True))
         if rows.distinct is not None and rows.distinct[1] is not None:
             seen, counts = rows.distinct
             if len(seen) <= SKEWNESS_ROWS:
-                images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
-                if line is not None:
-                    line = replace(line, scores=Scores(seen.ravel().astype(np.float64), counts))
-                scores = np.empty(0) if line is None else line.scores(line.scores.values)
-                levels = TargetLevels(full.slope * np.asarray(images) @ axes, counts, scores)
-        return cls(rows.stream, psi, levels, lost, of_classes, line)
+                centred = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
+                images = full.slope * np.asarray(centred) @ axes
+                if scores is not None:
+                    scores = Scores(seen.ravel().astype(np.float64), counts)
+                    images = np.column_stack([images, scores(scores.values)])
+                levels = TargetLevels(images, counts)
+        has_linear = scores is not None or (omnibus and labels and levels is not None)
+        return cls(rows.stream, Images(psi, rows.view, scores), levels, lost, has_linear)
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return self.stream.n_rows
 
-    def at(self, positions: np.ndarray) -> np.ndarray:
-        """ψ of the rows at some positions."""
-        return self.psi.beside(None, self.stream.take(positions, inputs=False))
+    def some(self, size: int) -> np.ndarray:
+        """Images of all rows, or of some drawn with a fixed seed."""
+        return self.images(self.stream.take(drawn_rows(self.n_samples, size), inputs=False))
 
     @cached_property
-    def pool(self) -> tuple[np.ndarray, np.ndarray]:
-        """ψ and scores of rows that stand for all where rows are permuted."""
+    def pool(self) -> np.ndarray:
+        """Images of rows that stand for all where rows are permuted."""
         if self.levels is not None and self.n_samples <= POOL_ROWS:
-            line = self.levels.line if self.line is not None else np.zeros(len(self.levels.psi))
-            rows = np.repeat(np.arange(len(line)), self.levels.counts)
-            return self.levels.psi[rows], line[rows]
-        block = self.stream.take(_some_rows(self.n_samples, POOL_ROWS), inputs=False)
-        psi = self.psi.beside(None, block)
-        return psi, np.zeros(len(psi)) if self.line is None else self.line(block)
+            return np.repeat(self.levels.images, self.levels.counts, axis=0)
+        return self.some(POOL_ROWS)
 
     def linear(self, powers: np.ndarray) -> CountedLinear | None:
         """The linear part, given Σb, Σb², Σb³ and Σb⁴; None if it is not asked for."""
-        m = self.n_samples
-        if self.line is not None:
-            mean, two, three, four = (powers / m).tolist()
-            variance = two - mean**2
-            if not has_room(1, m) or variance <= VARIES * max(two, TINY):
-                return None
-            third = three - 3.0 * mean * two + 2.0 * mean**3
-            fourth = four - 4.0 * mean * three + 6.0 * mean**2 * two - 3.0 * mean**4
-            skewness = third / np.sqrt(m * variance**3)
-            law = ShareLaw(m, 1, fourth / (m * variance**2), ((float(skewness), 1.0),))
-            return CountedLinear(law, np.array([np.sqrt(m * variance)]), mean)
-        if not self.of_classes or self.levels is None or not has_room(self.psi.shape[1], m):
+        m, rank, levels = self.n_samples, self.images.rank, self.levels
+        if not self.has_linear or not has_room(1 if self.images.scores else rank, m):
             return None
-        assert self.psi.gram is not None
-        lengths = np.sqrt(np.diag(self.psi.gram))
-        return CountedLinear(ShareLaw.of(self.levels.psi / lengths, self.levels.counts), lengths)
+        if self.images.scores is None:
+            assert levels is not None
+            lengths = np.sqrt(np.diag(gram_of(self.images.psi)))
+            law = ShareLaw.of(levels.images / lengths, levels.counts)
+            return CountedLinear(law, np.diag(1.0 / lengths), np.zeros(rank))
+        mean, two, three, four = (powers / m).tolist()
+        variance = two - mean**2
+        if variance <= VARIES * max(two, TINY):
+            return None
+        third = three - 3.0 * mean * two + 2.0 * mean**3
+        fourth = four - 4.0 * mean * three + 6.0 * mean**2 * two - 3.0 * mean**4
+        length, skewness = np.sqrt(m * variance), float(third / np.sqrt(m * variance**3))
+        law = ShareLaw(m, 1, fourth / (m * variance**2), ((skewness, 1.0),))
+        return CountedLinear(law, np.eye(1, rank + 1, rank).T / length, np.array([mean / length]))
 
     def spread(self, fourth: float) -> Spread:
         """Sums over its U-centred kernel matrix, given Σ‖ψ‖⁴."""
-        m = self.n_samples
+        m, rank = self.n_samples, self.images.rank
         if self.levels is not None and len(self.levels.counts) <= SKEWNESS_ROWS < m:
-            return spread_of_levels(self.levels.psi @ self.levels.psi.T, self.levels.counts)
-        psi = self.at(_some_rows(m, SKEWNESS_ROWS))
+            psi = self.levels.images[:, :rank]
+            return spread_of_levels(psi @ psi.T, self.levels.counts)
+        psi = self.some(SKEWNESS_ROWS)[:, :rank]
         return spread_of_part(psi @ psi.T, m, lambda: m * (m - 3) * self.own(fourth))
 
     def own(self, fourth: float) -> float:
         """Unbiased HSIC of the target with itself."""
-        assert self.psi.gram is not None
-        inner, total = float(np.sum(self.psi.gram**2)), self.psi.total
-        return Terms(self.n_samples, inner - fourth, fourth, total**2, zero_diagonal=True).hsic()
+        psi = self.images.psi
+        inner = float(np.sum(gram_of(psi) ** 2)) - fourth
+        return Terms(self.n_samples, inner, fourth, psi.total**2, zero_diagonal=True).hsic()
 
 
 @dataclass(frozen=True)
 class CountedLinear:
-    """The linear part of a streamed target: coordinates U of length 1, from Ψ or from scores b."""
+    """The linear part of a streamed target: coordinates U of length 1, linear in its images."""
 
     law: ShareLaw
-    lengths: np.ndarray  # of the columns of Ψ, or of b about its mean
-    mean: float | None = None  # of b; None: U is Ψ
+    axes: np.ndarray  # (n_images, rank)
+    means: np.ndarray  # what each row of U loses, shape (rank,)
 
-    def axes(self, psi: np.ndarray, line: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Sums of U over the rows of some levels, from those of ψ and of b."""
-        if self.mean is None:
-            return psi / self.lengths
-        return np.asarray((line - counts * self.mean)[:, np.newaxis] / self.lengths)
+    def share(self, scores: np.ndarray, column: CountedColumn) -> float:
+        """Share that the target explains of normal scores of the levels, of length 1."""
+        of_levels = column.images @ self.axes - np.outer(column.counts, self.means)
+        return float(np.sum((scores @ of_levels) ** 2))
 
-
-def _some_rows(n_rows: int, size: int) -> np.ndarray:
-    """All rows, or some drawn with a fixed seed."""
-    if n_rows <= size:
-        return np.arange(n_rows)
-    return np.random.default_rng(0).choice(n_rows, size, replace=False)
-
-
-@dataclass(frozen=True)
-class ColumnScore:
-    """What a column says about the target."""
-
-    hsic: float
-    biased: float
-    pvalue: float
-    bandwidth: float
-    effect: float = 0.0  # unbiased HSIC, normalised
-    method: str = "gamma"  # that gave the p-value
+    def pvalue(self, scores: np.ndarray, column: CountedColumn) -> np.ndarray:
+        """By the law, of shape (1,)."""
+        third, fourth = (np.array([column.counts @ scores**power]) for power in (3, 4))
+        return self.law.sf(np.array([self.share(scores, column)]), third, fourth)
 
 
 class CountedScreening:
@@ -488,136 +459,140 @@ class CountedScreening:
 
     Parameters
     ----------
-    rows : StreamRows
-        The inputs.
+    table : rows that are read a chunk at a time
     target : CountedTarget
     """
 
-    def __init__(self, rows: StreamRows, target: CountedTarget) -> None:
-        self.rows, self.target = rows, target
-        self.stream = rows.stream
-        self.values: TableValues = self.stream.total(look_at_columns)
-        sample = enumerate(dense_columns(rows.sample()))
-        self.grids = [Grid.of(self.values, position, some) for position, some in sample]
+    def __init__(self, table: Table, target: CountedTarget) -> None:
+        self.table, self.target, self.error = table, target, target.error
+        self.rows: StreamRows = table.values
+        visited = self.rows.stream.total(look_at_columns)
+        self.constant = visited.constant
+        sample = enumerate(dense_columns(self.rows.sample()))
+        grids = [Grid.of(visited, position, some) for position, some in sample]
         self.columns: list[CountedColumn] = []
-        width = target.psi.shape[1]
-        for batch in batches(self.grids, width):
-            grids = tuple(self.grids[number] for number in batch)
-            work = SumLevels(tuple(batch), grids, target.psi, target.line)
-            found = self.stream.total(work)
-            counted = zip(grids, found.sums, strict=True)
-            self.columns += [CountedColumn.of(grid, sums, width) for grid, sums in counted]
-            fourth = found.fourth
-        self.own_y, self.spread = target.own(fourth), target.spread(fourth)
+        for batch in batches(grids, target.images.rank):
+            some = tuple(grids[number] for number in batch)
+            found = self.rows.stream.total(SumLevels(tuple(batch), some, target.images))
+            counted = zip(some, found.sums, strict=True)
+            self.columns += [CountedColumn.of(grid, sums) for grid, sums in counted]
+        self.own_y, self.spread = target.own(found.fourth), target.spread(found.fourth)
         self.linear = target.linear(found.powers)
+        self.is_omnibus = self.linear is not None
 
-    def kernel(self, recipe: Kernel, position: int) -> Kernel:
-        """The kernel of a column, its recipe replaced by numbers."""
+    @property
+    def own_biased(self) -> float:
+        """HSIC₀ of the target with itself."""
+        return float(np.sum(gram_of(self.target.images.psi) ** 2)) / (self.rows.shape[0] - 1) ** 2
+
+    def levels(self, recipe: Kernel, position: int) -> tuple[Kernel, LevelGram]:
+        """The kernel of a column, its recipe replaced by numbers, between its levels."""
+        recipe = Delta() if position in self.table.categories else recipe
         column = self.columns[position]
         if recipe.capabilities.labels:
-            return recipe.resolve(column.values)
-        if recipe.capabilities.telescopes and getattr(recipe, "bandwidth", None) == "median":
+            kernel = recipe.resolve(column.values)
+        elif recipe.capabilities.telescopes and getattr(recipe, "bandwidth", None) == "median":
             from depmax.dependence._nulls._laplace_loop import median_gap
 
             width = float(median_gap(column.evenly_spaced(MEDIAN_POINTS, spread=True)))
-            return recipe._copy_with(bandwidth=width)
-        return recipe.resolve(self.rows.column([position]))
+            kernel = recipe._copy_with(bandwidth=width)
+        else:
+            kernel = recipe.resolve(self.rows.column([position]))
+        values = column.values[:, np.newaxis]
+        gram = centred_gram(np.asarray(kernel(values, values), dtype=np.float64), column.counts)
+        return kernel, LevelGram(column, gram, self.target.images.rank)
 
-    def levels(self, recipe: Kernel, position: int) -> LevelGram:
-        """Kernel values between the levels of a column."""
-        return LevelGram.of(self.kernel(recipe, position), self.columns[position])
+    def found(
+        self,
+        recipe: Kernel,
+        *,
+        unbiased: bool = True,
+        test: bool = True,
+        own: bool = False,
+        full: bool = True,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """What is found out about every column (``FOUND``); ends of intervals are not known."""
+        found = np.full((len(self.columns), len(FOUND)), np.nan)
 
-    def score(self, recipe: Kernel, position: int) -> ColumnScore:
-        """HSIC of one column and its p-value."""
+        def fill(position: int) -> None:
+            if test:
+                found[position, :4] = self.judged(recipe, position, unbiased=unbiased)[0]
+                return
+            levels, column = self.levels(recipe, position)[1], self.columns[position]
+            found[position, 0] = levels.hsic(column, unbiased=unbiased)
+            squares = column.counts @ levels.gram**2 @ column.counts
+            found[position, 6] = squares / (self.rows.shape[0] - 1) ** 2
+
+        with one_blas_thread(always=True):
+            map_threads(fill, range(len(found)), n_jobs)
+        return found
+
+    def judged(
+        self, recipe: Kernel, position: int, *, unbiased: bool = True
+    ) -> tuple[tuple[float, float, float, float], str]:
+        """Score, p-value, bandwidth and effect of a column, and how the p-value was found."""
         column = self.columns[position]
-        kernel = self.kernel(recipe, position)
+        kernel, levels = self.levels(recipe, position)
         bandwidth = float(getattr(kernel, "bandwidth", np.nan))
         if len(column.values) < 2:
-            return ColumnScore(0.0, 0.0, 1.0, bandwidth)
-        levels = LevelGram.of(kernel, column)
-        statistic = levels.hsic(column.psi, column.squares, unbiased=True)
-        telescopes = recipe.capabilities.telescopes
+            return (0.0, 1.0, bandwidth, 0.0), "gamma"
+        statistic, m = levels.hsic(column, unbiased=True), column.n_samples
+        telescopes = kernel.capabilities.telescopes
         spread = spread_of_levels(levels.gram, column.counts, with_leading=not telescopes)
         if telescopes:  # as for sorted columns in memory
             spread = replace(spread, leading=_leading(kernel, column))
-        law = permutation_law(spread, self.spread, column.n_samples)
-        omnibus = self.linear is not None and telescopes
-        shown = ColumnScores.of(column, self.linear) if omnibus else None  # type: ignore[arg-type]
-        pvalue, method = self._pvalue(statistic, law, levels, shown)
-        m = column.n_samples
+        law = permutation_law(spread, self.spread, m)
+        linear = self.linear if telescopes else None
+        pvalue, method = self._pvalue(statistic, law, levels, linear)
         both = spread.squares / (m * (m - 3)), self.own_y
         effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
-        biased = levels.hsic(column.psi, column.squares, unbiased=False)
-        return ColumnScore(statistic, biased, pvalue, bandwidth, min(1.0, max(0.0, effect)), method)
+        score = statistic if unbiased else levels.hsic(column, unbiased=False)
+        return (score, pvalue, bandwidth, min(1.0, max(0.0, effect))), method
 
     def _pvalue(
-        self,
-        statistic: float,
-        law: PermutationLaw,
-        levels: LevelGram,
-        linear: ColumnScores | None,
+        self, statistic: float, law: PermutationLaw, levels: LevelGram, linear: CountedLinear | None
     ) -> tuple[float, str]:
         """P-value of a column, perhaps with its linear part, and how it was found."""
-        column, target, counted = levels.column, self.target.levels, None
+        column, target, m = levels.column, self.target.levels, levels.column.n_samples
         if target is not None and len(target.counts) == len(column.counts) == 2:
             ones_x, ones_y = int(column.counts[1]), int(target.counts[1])
             if min(ones_x, ones_y) <= MOST_COUNTED:
                 # Σψ over the rows of a level tells how many of them have each value of y
-                step = target.psi[1] - target.psi[0]
-                left = column.psi[1] - ones_x * target.psi[0]
+                step = (target.images[1] - target.images[0])[: levels.rank]
+                left = (column.images[1] - ones_x * target.images[0])[: levels.rank]
                 n_both = round(float(left @ step / (step @ step)))
-                counted = pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both)
-        counts = column.counts, None if target is None else target.counts
-        m, permuted = column.n_samples, partial(self._permuted, levels, linear)
-        if linear is None or counted is not None or law.scale == 0.0:
-            alone = (hsic for hsic, _ in permuted())
-            return pvalue_of(statistic, law, counts, m, counted, lambda: alone, SLACK)
-        if is_out_of_range(law, counts, m):
-            strength = Strength(linear.target.law.rank, law.scale)
-            observed, chunks = strength.against((statistic, linear.share), permuted())
-            return sequential_pvalue(observed, chunks, TIE), "permutation"
-        both = combined(np.array([law.sf(statistic)]), linear.pvalue())
-        return float(both[0]), "gamma"
-
-    def _permuted(
-        self, levels: LevelGram, linear: ColumnScores | None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """HSIC₁ and shares of random permutations of the target, with a fixed seed, in chunks."""
-        rng, target = np.random.default_rng(0), self.target
-        draw = _draw_counts if target.levels is not None else _draw_pool
-        while True:
-            hsic, shares = zip(
-                *(draw(levels, target, rng, linear) for _ in range(CHUNK)), strict=True
-            )
-            yield np.array(hsic), np.array(shares)
-
-
-@dataclass(frozen=True)
-class ColumnScores:
-    """Normal scores of a column by its levels, with the linear part of the target."""
-
-    target: CountedLinear
-    counts: np.ndarray
-    scores: np.ndarray  # of length 1 over all rows
-    share: float  # that the target explains
-
-    @classmethod
-    def of(cls, column: CountedColumn, target: CountedLinear) -> ColumnScores:
-        """Those of a counted column."""
+                return pvalue_of_counts(m, ones_x, ones_y, n_both), "counts"
         scores = normal_scores(column.counts)
         scores /= np.sqrt(column.counts @ scores**2)
-        found = scores @ target.axes(column.psi, column.line, column.counts)
-        return cls(target, column.counts, scores, float(found @ found))
+        if is_out_of_range(law, (column.counts, None if target is None else target.counts), m):
+            permuted = self._permuted(levels, linear, scores)
+            observed = statistic, 0.0 if linear is None else linear.share(scores, column)
+            rank = None if linear is None else linear.law.rank
+            slack = SLACK * law.scale
+            pvalue = permuted_pvalue(observed, permuted, slack, rank=rank, scale=law.scale)
+            return pvalue, "permutation"
+        pvalue = law.sf(statistic)
+        if linear is not None and law.scale > 0.0:
+            pvalue = float(combined(np.array([pvalue]), linear.pvalue(scores, column))[0])
+        return pvalue, "gamma"
 
-    def pvalue(self) -> np.ndarray:
-        """By the law, of shape (1,)."""
-        third, fourth = (np.array([self.counts @ self.scores**power]) for power in (3, 4))
-        return self.target.law.sf(np.array([self.share]), third, fourth)
-
-    def share_of(self, psi: np.ndarray, line: np.ndarray, counts: np.ndarray) -> float:
-        """Share explained by other sums of ψ and b over levels of so many rows."""
-        found = self.scores @ self.target.axes(psi, line, counts)
-        return float(found @ found)
+    def _permuted(
+        self, levels: LevelGram, linear: CountedLinear | None, scores: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """HSIC₁ and shares of random permutations of the target, with a fixed seed, in chunks."""
+        rng, m = np.random.default_rng(0), levels.column.n_samples
+        draw = _draw_pool if self.target.levels is None else _draw_counts
+        while True:
+            hsic, shares = np.empty(CHUNK), np.zeros(CHUNK)
+            for place in range(CHUNK):
+                drawn = draw(levels, self.target, rng)
+                # the law of m·HSIC₁ hardly depends on m, nor does that of m times the share
+                times = drawn.n_samples / m
+                hsic[place] = times * levels.hsic(drawn, unbiased=True)
+                if linear is not None:
+                    shares[place] = linear.share(scores, drawn) / times
+            yield hsic, shares
 
 
 def _leading(kernel: Kernel, column: CountedColumn) -> tuple[float, ...]:
@@ -629,9 +604,9 @@ def _leading(kernel: Kernel, column: CountedColumn) -> tuple[float, ...]:
 
 # --- permutations ---------------------------------------------------------------------------------
 def _draw_counts(
-    levels: LevelGram, target: CountedTarget, rng: np.random.Generator, linear: ColumnScores | None
-) -> tuple[float, float]:
-    """HSIC₁ and share of a random table of the levels of both sides with their counts."""
+    levels: LevelGram, target: CountedTarget, rng: np.random.Generator
+) -> CountedColumn:
+    """A random table of the levels of both sides with their counts."""
     assert target.levels is not None
     column, of_y = levels.column, target.levels
     left = of_y.counts.astype(np.int64)
@@ -642,57 +617,43 @@ def _draw_counts(
             table[level] = rng.multivariate_hypergeometric(left, int(count), method="marginals")
             left = left - table[level].astype(np.int64)
     table[common] = left
-    squares = np.einsum("ij,ij->i", of_y.psi, of_y.psi)
-    psi, share = table @ of_y.psi, 0.0
-    if linear is not None:
-        line = table @ of_y.line if len(of_y.line) else np.empty(0)
-        share = linear.share_of(psi, line, column.counts)
-    return levels.hsic(psi, table @ squares, unbiased=True), share
+    squares = np.einsum("ij,ij->i", *[of_y.images[:, : levels.rank]] * 2)
+    return replace(column, images=table @ of_y.images, squares=table @ squares)
 
 
-def _draw_pool(
-    levels: LevelGram, target: CountedTarget, rng: np.random.Generator, linear: ColumnScores | None
-) -> tuple[float, float]:
-    """HSIC₁ and share with rows of the target drawn for the rare rows, or for some of many.
+def _draw_pool(levels: LevelGram, target: CountedTarget, rng: np.random.Generator) -> CountedColumn:
+    """Rows of the target drawn for the rare rows of a column, or for some of many.
 
     Only rows that do not have the column's most frequent value matter. If these are too many to
-    draw, rows are drawn for as many as the pool has: the law of m·HSIC₁ hardly depends on m.
+    draw, rows are drawn for as many as the pool has.
     """
-    column, (pool, scores) = levels.column, target.pool
-    m, n = column.n_samples, min(column.n_samples, len(pool))
-    counts = column.counts
+    column, pool, rank = levels.column, target.pool, levels.rank
+    m, n, counts = column.n_samples, min(column.n_samples, len(pool)), column.counts
+    every = np.arange(len(counts))
     if n_rare(counts) > len(pool) or m <= len(pool):
         codes = (
-            rng.permutation(np.repeat(np.arange(len(counts)), counts))
+            rng.permutation(np.repeat(every, counts))
             if m <= len(pool)
             else (rng.choice(len(counts), n, p=counts / m))
         )
-        some = replace(column, counts=np.bincount(codes, minlength=len(counts)))
-        rows = rng.permutation(len(pool))[:n]
-        drawn = pool[rows] - pool[rows].mean(axis=0)
-        psi, squares = _sums(drawn, codes, len(counts))
-        value = n / m * LevelGram(some, levels.gram).hsic(psi, squares, unbiased=True)
-        if linear is None:
-            return value, 0.0
-        line = np.bincount(codes, weights=scores[rows], minlength=len(counts))
-        return value, m / n * linear.share_of(psi, line, some.counts)
+        drawn = pool[rng.permutation(len(pool))[:n]]
+        drawn[:, :rank] -= drawn[:, :rank].mean(axis=0)
+        images, squares = _sums(drawn, codes, len(counts), rank)
+        counts = np.bincount(codes, minlength=len(counts))
+        return replace(column, counts=counts, images=images, squares=squares)
     common = int(np.argmax(counts))
-    rare = np.repeat(np.arange(len(counts)), np.where(np.arange(len(counts)) == common, 0, counts))
-    rows = rng.choice(len(pool), len(rare), replace=False)
-    psi, squares = _sums(pool[rows], rare, len(counts))
-    psi[common] = -psi.sum(axis=0)
-    squares[common] = target.psi.total - squares.sum()
-    share = 0.0
-    if linear is not None:
-        line = np.bincount(rare, weights=scores[rows], minlength=len(counts))
-        line[common] = (linear.target.mean or 0.0) * m - line.sum()
-        share = linear.share_of(psi, line, counts)
-    return levels.hsic(psi, squares, unbiased=True), share
+    rare = np.repeat(every, np.where(every == common, 0, counts))
+    drawn = pool[rng.choice(len(pool), len(rare), replace=False)]
+    images, squares = _sums(drawn, rare, len(counts), rank)
+    images[common] = column.images.sum(axis=0) - images.sum(axis=0)
+    squares[common] = target.images.psi.total - squares.sum()
+    return replace(column, images=images, squares=squares)
 
 
-def _sums(psi: np.ndarray, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Σψ and Σ‖ψ‖² of every level."""
-    sums = np.zeros((count, psi.shape[1]))
-    np.add.at(sums, codes, psi)
-    weights = np.einsum("ij,ij->i", psi, psi)
-    return sums, np.bincount(codes, weights=weights, minlength=count)
+def _sums(
+    images: np.ndarray, codes: np.ndarray, count: int, rank: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of images and Σ‖ψ‖² of every level."""
+    sums, psi = np.zeros((count, images.shape[1])), images[:, :rank]
+    np.add.at(sums, codes, images)
+    return sums, np.bincount(codes, np.einsum("ij,ij->i", psi, psi), minlength=count)

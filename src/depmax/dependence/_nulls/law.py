@@ -203,24 +203,8 @@ def tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
 
 
 def spread(side: Sample, squares: float | None = None, levels: Levels | None = None) -> Spread:
-    """Spread of one side, its cubic sums from all rows or from ``SKEWNESS_ROWS`` of them.
-
-    Parameters
-    ----------
-    side : Sample
-    squares : float, optional
-        Σ Ã² of all rows if the caller has it already.
-    levels : Levels, optional
-        If rows repeat: with more rows than ``SKEWNESS_ROWS`` and no more levels the sums over all
-        rows are taken from these, so that no rare value is missed.
-    """
-    if levels is not None and len(levels.first) <= SKEWNESS_ROWS < side.n_samples:
-        return spread_of_levels(side.near_origin().take(levels.first).gram(), levels.counts)
+    """Spread of one side; ``squares`` is Σ Ã² of all rows if the caller has it already."""
     m = side.n_samples
-    rows = np.arange(m)
-    if m > SKEWNESS_ROWS:
-        rows = np.random.default_rng(0).choice(m, SKEWNESS_ROWS, replace=False)
-    gram = side.take(rows).near_origin().gram()
 
     def squares_of_all() -> float:
         from depmax.dependence._terms import terms
@@ -228,7 +212,36 @@ def spread(side: Sample, squares: float | None = None, levels: Levels | None = N
         known = squares
         return known if known is not None else m * (m - 3) * terms(side, side, unbiased=True).hsic()
 
-    return spread_of_part(gram, m, squares_of_all)
+    return spread_of(lambda rows: side.take(rows).near_origin().gram(), m, squares_of_all, levels)
+
+
+def spread_of(
+    gram: Callable[[np.ndarray], np.ndarray],
+    n_samples: int,
+    squares: Callable[[], float],
+    levels: Levels | None = None,
+) -> Spread:
+    """Spread of one side, its cubic sums from all rows or from ``SKEWNESS_ROWS`` of them.
+
+    Parameters
+    ----------
+    gram : kernel values of some rows
+    n_samples : int
+    squares : Σ Ã² of all rows
+    levels : Levels, optional
+        If rows repeat: with more rows than ``SKEWNESS_ROWS`` and no more levels the sums over all
+        rows are taken from these, so that no rare value is missed.
+    """
+    if levels is not None and len(levels.counts) <= SKEWNESS_ROWS < n_samples:
+        return spread_of_levels(gram(levels.first), levels.counts)
+    return spread_of_part(gram(drawn_rows(n_samples, SKEWNESS_ROWS)), n_samples, squares)
+
+
+def drawn_rows(n_rows: int, size: int) -> np.ndarray:
+    """All rows, or some drawn with a fixed seed, in the order in which they are drawn."""
+    if n_rows <= size:
+        return np.arange(n_rows)
+    return np.random.default_rng(0).choice(n_rows, size, replace=False)
 
 
 def spread_of_part(gram: np.ndarray, n_samples: int, squares: Callable[[], float]) -> Spread:

@@ -20,7 +20,7 @@ from scipy import special
 
 from depmax._resources import cached_property
 from depmax.data.sample import Sample
-from depmax.dependence._nulls.law import TINY, gamma_sf
+from depmax.dependence._nulls.law import MOST_PERMUTATIONS, TINY, gamma_sf, sequential_pvalue
 
 #: Rows per coordinate of the target that its linear part takes at least.
 ROWS_PER_COORDINATE = 3
@@ -229,3 +229,29 @@ class Strength:
             chi2 = self.rank * share / of_share
             second = special.gammaincc(0.5 * self.rank, 0.5 * chi2)
         return np.asarray(-np.log(combined(first, second)))
+
+
+def permuted_pvalue(
+    observed: tuple[float, float],
+    permuted: Iterator[tuple[np.ndarray, np.ndarray]],
+    slack: float,
+    *,
+    rank: int | None = None,
+    scale: float = 0.0,
+    most: int = MOST_PERMUTATIONS,
+) -> float:
+    """P-value of HSIC, and of the linear part if that has a rank, from permutations in chunks.
+
+    Parameters
+    ----------
+    observed : HSIC, and the share that the linear part explains
+    permuted : the same under permutations, in chunks
+    slack : within which two values of HSIC alone are ties
+    rank : of the linear part; None: HSIC alone counts
+    scale : standard deviation of HSIC at least
+    most : permutations
+    """
+    if rank is None:
+        return sequential_pvalue(observed[0], (hsic for hsic, _ in permuted), slack, most)
+    found, chunks = Strength(rank, scale).against(observed, permuted)
+    return sequential_pvalue(found, chunks, TIE, most)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax._resources import cached_property, map_threads, one_blas_thread, slices
-from depmax.data.columns import Categories, Missing
+from depmax.data.columns import Missing
 from depmax.data.sample import MINIMUM, Sample, require_finite_values
-from depmax.data.table import has_missing
+from depmax.data.table import Table, constant_columns, has_missing, is_streamed
 from depmax.dependence._nulls.law import (
     ENOUGH,
     EXPECTED,
@@ -37,9 +37,10 @@ from depmax.dependence._nulls.law import (
     pvalue_of_counts,
     sequential_pvalue,
     spread,
+    spread_of,
     third_moment,
 )
-from depmax.dependence._nulls.linear_part import TIE, LinearPart, Strength, combined
+from depmax.dependence._nulls.linear_part import LinearPart, combined, permuted_pvalue
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
 from depmax.dependence._nulls.sorted_columns import (
     Drawn,
@@ -54,6 +55,9 @@ from depmax.dependence.variance import effects_of, influence_of, shares_of_rows
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
 
+if TYPE_CHECKING:
+    from depmax.dependence._nulls.counted import CountedScreening
+
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.
 EXCHANGED_TOL = 1e-3
@@ -62,10 +66,22 @@ PATTERNS = 64
 #: Permutations of a column before it is known whether its p-value matters.
 FIRST_PERMUTATIONS = 333
 
-#: What is found out about a column, in this order.
-FOUND = ("score", "pvalue", "bandwidth", "effect", "effect_low", "effect_high")
+#: What is found out about a column, in this order; the last is HSIC₀ of the column with itself.
+FOUND = ("score", "pvalue", "bandwidth", "effect", "effect_low", "effect_high", "own")
 #: Of a column that says nothing.
-NOTHING = (0.0, 1.0, np.nan, 0.0, 0.0, 0.0)
+NOTHING = np.array([0.0, 1.0, np.nan, 0.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of columns."""
+
+    recipe: Any  # kernel of a column
+    unbiased: bool = True  # HSIC₁ as the score, else HSIC₀
+    test: bool = True  # for p-values and effects
+    own: bool = False  # for HSIC₀ of a column with itself
+    level: bool = False  # whether missing cells are a value of their own
+    full: bool = True  # whether every p-value is computed in full
 
 
 @dataclass
@@ -127,8 +143,13 @@ class ScreeningTarget:
     @cached_property
     def spread(self) -> Spread:
         """Spread of the target's U-centred kernel matrix."""
-        squares = float(self.own_shares.sum()) if self.levels is None else None
-        return spread(self.side, squares, self.levels)
+
+        def gram(rows: np.ndarray) -> np.ndarray:
+            some = self.coordinates.psi[rows]
+            return np.asarray(some @ some.T)
+
+        squares = partial(float, self.own_shares.sum())
+        return spread_of(gram, self.n_samples, squares, self.levels)
 
     @property
     def own_shares(self) -> np.ndarray:
@@ -146,6 +167,15 @@ class ScreeningTarget:
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.coordinates.squares)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether any row may take the place of any other."""
+        return self.scheme.is_free
+
+    def prepare(self) -> None:
+        """What threads would ask for at once."""
+        _ = self.spread
 
     @cached_property
     def n_units(self) -> int:
@@ -165,44 +195,36 @@ class ScreeningTarget:
             n_candidates[place] = choice.n_candidates
         return SortedColumns.of(columns, widths), n_candidates
 
-    def of_sorted(
-        self,
-        recipe: Any,
-        columns: np.ndarray,
-        unbiased: bool,
-        full: bool,
-        room: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def of_sorted(self, asked: Asked, columns: np.ndarray) -> np.ndarray:
         """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
         m, y = self.n_samples, self.levels
-        block, n_candidates = self.sorted(recipe, columns)
-        units = None if self.scheme.is_free else self.scheme.units
+        block, n_candidates = self.sorted(asked.recipe, columns)
+        units = None if self.is_free else self.scheme.units
         codes = y.codes if y is not None and len(y.counts) == 2 else None
-        sums = block.sums(self.coordinates, self.own_shares, codes, units, room)
-        constant = sums["constant"] > 0.0
-        trace = float(self.coordinates.squares.sum())
+        own_y = self.own_shares if asked.test else None
+        sums = block.sums(self.coordinates, own_y, codes, units)
+        trace, varies = float(self.coordinates.squares.sum()), sums["constant"] == 0.0
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
-        scores = statistic if unbiased else (sums["inner"] + trace) / (m - 1) ** 2
-        pvalues, hints, by_law = self._pvalues(block, sums, statistic, columns, full)
+        scores = statistic if asked.unbiased else (sums["inner"] + trace) / (m - 1) ** 2
+        found = np.full((len(columns), len(FOUND) + 1), np.nan)
+        found[:, 0], found[:, 2] = np.where(varies, scores, 0.0), block.widths
+        found[:, 6] = sums["own_biased"] / (m - 1) ** 2
+        if own_y is None:
+            return found
+        pvalues, hints, by_law = self._pvalues(block, sums, statistic, columns, asked.full)
         own_x = np.where(sums["n_rare"] > 1, sums["squares"], 0.0)  # Ã = 0 if one row alone differs
         effects = effects_of(
-            sums["cross"], own_x, float(self.own_shares.sum()), sums["influence"], m, self.n_units
+            sums["cross"], own_x, float(own_y.sum()), sums["influence"], m, self.n_units
         )
         pvalues = np.minimum(1.0, n_candidates * pvalues)
         hints = np.minimum(1.0, n_candidates * hints)
         if self.linear is not None and by_law.any():
-            found = self._linear_pvalues(self.linear, block)
-            hints = np.where(by_law, combined(hints, found), hints)
-            pvalues = np.where(by_law, combined(pvalues, found), pvalues)
-        return np.column_stack(
-            [
-                np.where(constant, 0.0, scores),
-                pvalues,
-                block.widths,
-                *np.where(constant, 0.0, effects),
-                hints,
-            ]
-        )
+            of_linear = self._linear_pvalues(self.linear, block)
+            hints = np.where(by_law, combined(hints, of_linear), hints)
+            pvalues = np.where(by_law, combined(pvalues, of_linear), pvalues)
+        found[:, 1], found[:, 7] = pvalues, hints
+        found[:, 3:6] = np.where(varies, effects, 0.0).T
+        return found
 
     def _linear_pvalues(self, linear: LinearPart, block: SortedColumns) -> np.ndarray:
         """P-values of the linear part of sorted columns."""
@@ -242,7 +264,7 @@ class ScreeningTarget:
             rare = (np.maximum(sums["n_rare"], rare_y) <= m / 2) & varies
             permute |= rare & (sums["n_rare"] * rare_y < EXPECTED * m)
         permute &= varies & ~counted
-        if not self.scheme.is_free:
+        if not self.is_free:
             counted, permute = np.zeros_like(varies), varies
         for j in np.flatnonzero(counted).tolist():
             ones = int(sums["n_last"][j]), int(y.counts[1]), int(sums["n_both"][j])  # type: ignore[union-attr]  # counted where y has two levels
@@ -273,108 +295,78 @@ class ScreeningTarget:
         self, one: SortedColumns, column: np.ndarray, statistic: float, scale: float, most: int
     ) -> float:
         """P-value from permutations of the rows, or of those that take part in an exchange."""
-        linear = self.linear
-        if self.scheme.is_free:
+        linear, share = self.linear, 0.0
+        if self.is_free:
             permuted = one.permuted(self.coordinates, linear)
+            if linear is not None:
+                share = float(linear.shares(one.scores(), one.orders)[0])
         else:
             (target, orders), rows = self.exchanged, self.scheme.rows
             one = SortedColumns.of(column[np.newaxis, rows], one.widths)
             if one.values[0, 0] == one.values[0, -1]:
                 return 1.0
             linear = None if linear is None else replace(linear, axes=linear.axes[rows])
-            sums, trace = one.sums(target), float(target.squares.sum())
-            statistic = float(target.hsic(sums["inner"], sums["middle"], sums["total"] * trace)[0])
-            permuted = one.in_orders(target, orders, linear)
-        if linear is None:
-            return sequential_pvalue(statistic, (hsic for hsic, _ in permuted), SLACK * scale, most)
-        share = float(linear.shares(one.scores(), one.orders)[0])
-        strength = Strength(linear.axes.shape[1], scale if self.scheme.is_free else 0.0)
-        observed, chunks = strength.against((statistic, share), permuted)
-        return sequential_pvalue(observed, chunks, TIE, most)
+            as_observed = np.arange(len(rows))[np.newaxis]
+            (statistic,), (share,) = next(one.in_orders(target.psi, [as_observed], linear))
+            permuted = one.in_orders(target.psi, orders, linear)
+        rank = None if linear is None else linear.axes.shape[1]
+        observed, least = (float(statistic), float(share)), scale if self.is_free else 0.0
+        return permuted_pvalue(observed, permuted, SLACK * scale, rank=rank, scale=least, most=most)
 
     # --- one column -------------------------------------------------------------------------------
-    def alone(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool = False
-    ) -> tuple[float, ...]:
+    def alone(self, asked: Asked, column: np.ndarray) -> np.ndarray:
         """What is found out about a column with any kernel (``FOUND``)."""
+        recipe = asked.recipe
         if recipe.capabilities.telescopes:
-            return tuple(self.of_sorted(recipe, column[np.newaxis], unbiased, full=True)[0, :-1])
+            return self.of_sorted(replace(asked, full=True), column[np.newaxis])[0, :-1]
         rows, choice = column[:, np.newaxis], Choice(self.side)
         kernel = recipe.resolve(rows, choice)
-        side = Sample(kernel, rows)
-        statistic = terms(side, self.side, unbiased=True).hsic()
-        score = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
+        side, found = Sample(kernel, rows), np.full(len(FOUND), np.nan)
+        found[0] = terms(side, self.side, unbiased=asked.unbiased).hsic()
+        found[2] = getattr(kernel, "bandwidth", np.nan)
+        if asked.own:
+            found[6] = terms(side, side, unbiased=False).hsic()
+        if asked.test:
+            found[1] = min(1.0, choice.n_candidates * self._pvalue(side, found[0], asked.unbiased))
+            shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
+            cross, own_x, own_y = (each.sum() for each in shares)
+            influence = influence_of(*shares, None if self.is_free else self.scheme.units)
+            found[3:6] = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
+        return found
+
+    def _pvalue(self, side: Sample, score: float, unbiased: bool) -> float:
+        """P-value of HSIC of a column with any kernel."""
         levels = Levels.of(side)
-        law = permutation_law(spread(side, levels=levels), self.spread, len(rows))
-        if not self.scheme.is_free:
+        law = permutation_law(spread(side, levels=levels), self.spread, side.n_samples)
+        if not self.is_free:
             linear, part = Sample(Linear(), self.exchanged[0].psi), side.take(self.scheme.rows)
             observed = terms(part, linear, unbiased=True).hsic()
             chunks = permutation_chunks(part, linear, self.scheme)
-            pvalue = sequential_pvalue(observed, chunks, SLACK * law.scale)
-        else:
-            counts = counts_of(levels, self.levels)
-            counted = counted_pvalue(levels, self.levels)
-            permuted = partial(permutation_chunks, side, self.side)
-            slack = slack_of(side, self.side)
-            pvalue, _ = pvalue_of(statistic, law, counts, len(rows), counted, permuted, slack)
-        pvalue = min(1.0, choice.n_candidates * pvalue)
-        shares = shares_of_rows(side, self.side), shares_of_rows(side, side), self.own_shares
-        cross, own_x, own_y = (each.sum() for each in shares)
-        influence = influence_of(*shares, None if self.scheme.is_free else self.scheme.units)
-        effect = effects_of(cross, own_x, own_y, influence, len(rows), self.n_units)
-        return score, pvalue, float(getattr(kernel, "bandwidth", np.nan)), *effect.tolist()
+            return sequential_pvalue(observed, chunks, SLACK * law.scale)
+        statistic = score if unbiased else terms(side, self.side, unbiased=True).hsic()
+        counts, counted = counts_of(levels, self.levels), counted_pvalue(levels, self.levels)
+        permuted, slack = partial(permutation_chunks, side, self.side), slack_of(side, self.side)
+        return pvalue_of(statistic, law, counts, side.n_samples, counted, permuted, slack)[0]
 
-    def of_gapped(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool, level: bool
-    ) -> tuple[float, ...]:
+    def of_gapped(self, asked: Asked, column: np.ndarray) -> np.ndarray:
         """Score of the rows with a value, and of the gaps where these are values of their own.
 
-        Its effect is that of the values, times their share, or of the gaps, whichever is larger.
+        Images of values and of gaps are orthogonal: their scores add up. The effect is that of the
+        values, times their share, or of the gaps, whichever is larger.
         """
         gaps = np.isnan(column)
-        n_known, part = int(np.sum(~gaps)), self.beside(~gaps)
-        found: tuple[float, ...] = NOTHING
+        n_known, part, found = int(np.sum(~gaps)), self.beside(~gaps), NOTHING.copy()
         if part is not None:
-            score, pvalue, width, *effect = part.alone(recipe, column[~gaps], unbiased)
-            score *= shrinkage(n_known, len(column), unbiased)
-            share = 1.0 - float(gaps.mean())
-            found = (score, pvalue, width, *(share * each for each in effect))
-        if not level:
-            return found
-        of_gaps = self.alone(Delta(), gaps.astype(np.float64), unbiased)
-        pvalue = _both(found[1], of_gaps[1])
-        return (
-            found[0] + of_gaps[0],
-            pvalue,
-            found[2],
-            *max(found[3:], of_gaps[3:], key=lambda e: e[0]),
-        )
-
-    def biased(
-        self, recipe: Any, column: np.ndarray, level: bool = False, *, with_own: bool = False
-    ) -> tuple[float, float]:
-        """HSIC₀ of a column, perhaps with gaps, with the target, and with itself (or 0)."""
-        gaps = np.isnan(column)
-        if gaps.any():
-            part, less = self.beside(~gaps), shrinkage(int(np.sum(~gaps)), len(column), False)
-            found, more = (0.0, 0.0), (0.0, 0.0)
-            if part is not None:
-                found = part.biased(recipe, column[~gaps], with_own=with_own)
-            if level:
-                more = self.biased(Delta(), gaps.astype(np.float64), with_own=with_own)
-            # images of values and of gaps are orthogonal: what they share with the target adds up
-            return less * found[0] + more[0], less * found[1] + more[1]
-        rows, choose = column[:, np.newaxis], partial(most_dependent, self.side, warn=False)
-        if recipe.capabilities.telescopes:
-            width = None
-            if recipe.policy != "median":
-                width = np.array([recipe.resolve(rows, choose).bandwidth])
-            sums = SortedColumns.of(column[np.newaxis], width).sums(self.coordinates)
-            trace, pairs = float(self.coordinates.squares.sum()), (len(column) - 1) ** 2
-            return (sums["inner"][0] + trace) / pairs, sums["own_biased"][0] / pairs
-        side = Sample(recipe.resolve(rows, choose), rows)
-        own = terms(side, side, unbiased=False).hsic() if with_own else 0.0
-        return terms(side, self.side, unbiased=False).hsic(), own
+            found = part.alone(asked, column[~gaps])
+            found[0] *= shrinkage(n_known, len(column), asked.unbiased)
+            found[3:6] *= n_known / len(column)
+            found[6] *= shrinkage(n_known, len(column), unbiased=False)
+        if asked.level:
+            of_gaps = self.alone(replace(asked, recipe=Delta()), gaps.astype(np.float64))
+            found[[0, 6]] += of_gaps[[0, 6]]
+            found[1] = _both(found[1], of_gaps[1])
+            found[3:6] = max(found[3:6], of_gaps[3:6], key=lambda effect: effect[0])
+        return found
 
     def beside(self, known: np.ndarray) -> ScreeningTarget | None:
         """The rows of the target beside a value; None if they can show nothing."""
@@ -394,7 +386,7 @@ class ScreeningTarget:
         levels = self.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
         exchange, scheme = FREE, FREE.plan(len(rows))
-        if not self.scheme.is_free:
+        if not self.is_free:
             try:
                 exchange = self.exchange.take(rows)
                 scheme = exchange.plan(len(rows), self.rows[rows])
@@ -426,76 +418,140 @@ EXCLUDES_ZERO = 0.025
 MANY_COLUMNS, MATTERS = 1000, 0.25
 
 
-def screen_columns(
-    target: ScreeningTarget,
-    values: Any,
-    recipe: Kernel,
-    categories: Categories,
+def screening_of(
+    table: Table,
+    target: Sample,
+    tol: float,
+    plain: Callable[[], Sample] | None = None,
     *,
-    unbiased: bool = True,
+    exchange: Exchange = FREE,
+    scheme: PermutationScheme | None = None,
+    omnibus: bool = False,
     missing: Missing = "neutral",
-    full: bool = False,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """What is found out about every column (``FOUND``), of shape (n_features, 6).
+) -> RowScreening | CountedScreening:
+    """The screening that suits the rows: in memory, with weights, or read a chunk at a time.
 
     Parameters
     ----------
-    target : ScreeningTarget
-    values : ndarray or sparse matrix of shape (n_samples, n_features)
-    recipe : kernel of a column of numbers
-    categories : categorical columns, compared by equality
-    unbiased : whether scores are unbiased HSIC
+    table : rows of X
+    target : rows of y with a kernel, and weights if rows have these
+    tol : part of the trace of the target's kernel that its coordinates may leave out
+    plain : the target without weights; p-values of rows with weights need it
+    exchange, scheme : how rows of the target are permuted
+    omnibus : whether p-values see the linear part of a dependence too, if there is one
     missing : what a missing cell means
-    full : whether all p-values are computed in full, however many columns there are
-    n_jobs : threads
     """
-    values = values.tocsc() if sparse.issparse(values) else values
-    d = values.shape[1]
-    full = full or d <= MANY_COLUMNS or not target.scheme.is_free
-    gapped = np.zeros(d, dtype=bool)
-    if has_missing(values):
-        gapped = np.isnan(values).any(axis=0)
-    in_blocks = recipe.capabilities.telescopes & ~gapped
-    in_blocks[list(categories)] = False
-    _ = target.spread, target.own_shares, target.side  # once, before threads ask for them
+    if is_streamed(table.values):
+        from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
 
-    def work(part: np.ndarray) -> np.ndarray:
-        if in_blocks[part[0]]:
-            room = np.empty_like(target.coordinates.psi)  # taken once: it may be large
-            blocks = (_columns(values, part[some]) for some in slices(len(part), size))
-            found = [target.of_sorted(recipe, one, unbiased, full, room) for one in blocks]
-            return np.concatenate(found)
-        (column,) = _columns(values, part)
-        kernel = Delta() if part[0] in categories else recipe
-        alone = target.of_gapped if gapped[part[0]] else target.alone
-        return np.array([[*alone(kernel, column, unbiased, missing == "level"), np.nan]])
+        counted = CountedTarget.of(target, tol, omnibus=omnibus)
+        return CountedScreening(table, counted)
+    if target.weight is None:
+        found: Any = ScreeningTarget.of(target, tol, exchange, scheme, omnibus=omnibus)
+    else:
+        from depmax.dependence._nulls.weighted import WeighedTarget
 
-    together, size = np.flatnonzero(in_blocks), max(1, BLOCK // target.n_samples)
-    share = max(size, min(8, -(-len(together) // effective_n_jobs(n_jobs))))
-    parts = [together[some] for some in slices(len(together), share)]
-    parts += [np.array([position]) for position in np.flatnonzero(~in_blocks)]
-    found = np.empty((d, len(FOUND) + 1))
-    with one_blas_thread(always=True):
-        for part, lines in zip(parts, map_threads(work, parts, n_jobs), strict=True):
-            found[part] = lines
-        hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
-        optimistic = np.where(np.isnan(hints), found[:, 1], hints)
-        adjusted = false_discovery_control(optimistic)
-        some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
-        matter = [some_matter[some] for some in slices(len(some_matter), size)]
-        found_again = map_threads(
-            lambda part: target.of_sorted(recipe, _columns(values, part), unbiased, full=True),
-            matter,
-            n_jobs,
-        )
-        for part, lines in zip(matter, found_again, strict=True):
-            found[part] = lines
-    if not target.scheme.is_free:
-        # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
-        # for it: no interval excludes 0 unless the p-value does
-        found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
-    return found[:, : len(FOUND)]
+        found = WeighedTarget.of(target, plain and plain(), tol, omnibus=omnibus)
+    return RowScreening(table, found, missing)
+
+
+@dataclass(frozen=True)
+class RowScreening:
+    """Columns of rows in memory; many columns with the Laplace kernel are looked at in blocks."""
+
+    table: Table
+    target: Any  # ScreeningTarget or WeighedTarget
+    missing: Missing
+
+    @property
+    def error(self) -> float:
+        """Part of the trace that is left out."""
+        return float(self.target.error)
+
+    @property
+    def is_omnibus(self) -> bool:
+        """Whether there is a linear part."""
+        return self.target.linear is not None
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which columns have one value only."""
+        return constant_columns(self.table.values, self.missing)
+
+    @property
+    def own_biased(self) -> float:
+        """HSIC₀ of the target with itself."""
+        psi = self.target.coordinates.psi
+        return float(np.sum((psi.T @ psi) ** 2)) / (len(psi) - 1) ** 2
+
+    @cached_property
+    def values(self) -> Any:
+        """Columns that are cheap to take."""
+        values = self.table.values
+        return values.tocsc() if sparse.issparse(values) else values
+
+    def found(
+        self,
+        recipe: Kernel,
+        *,
+        unbiased: bool = True,
+        test: bool = True,
+        own: bool = False,
+        full: bool = False,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """What is found out about every column (``FOUND``), NaN where it is not asked for.
+
+        ``full``: whether all p-values are computed in full, however many columns there are.
+        """
+        values, target = self.values, self.target
+        d = values.shape[1]
+        full = full or d <= MANY_COLUMNS or not target.is_free
+        asked = Asked(recipe, unbiased, test, own, self.missing == "level", full)
+        gapped = np.zeros(d, dtype=bool)
+        if has_missing(values):
+            gapped = np.isnan(values).any(axis=0)
+        in_blocks = recipe.capabilities.telescopes & ~gapped
+        in_blocks[list(self.table.categories)] = False
+        target.prepare()
+
+        def work(part: np.ndarray) -> np.ndarray:
+            if in_blocks[part[0]]:
+                blocks = (_columns(values, part[some]) for some in slices(len(part), size))
+                return np.concatenate([target.of_sorted(asked, one) for one in blocks])
+            (column,), place = _columns(values, part), int(part[0])
+            mine = replace(asked, recipe=Delta()) if place in self.table.categories else asked
+            alone = target.of_gapped if gapped[place] else target.alone
+            return np.array([[*alone(mine, column), np.nan]])
+
+        together, size = np.flatnonzero(in_blocks), max(1, BLOCK // target.n_samples)
+        share = max(size, min(8, -(-len(together) // effective_n_jobs(n_jobs))))
+        parts = [together[some] for some in slices(len(together), share)]
+        parts += [np.array([position]) for position in np.flatnonzero(~in_blocks)]
+        found = np.empty((d, len(FOUND) + 1))
+        with one_blas_thread(always=True):
+            for part, lines in zip(parts, map_threads(work, parts, n_jobs), strict=True):
+                found[part] = lines
+            hints = found[:, -1]  # the least that a p-value can be, NaN where it is known
+            if not np.isnan(hints).all():
+                optimistic = np.where(np.isnan(hints), found[:, 1], hints)
+                adjusted = false_discovery_control(optimistic)
+                some_matter = np.flatnonzero(~np.isnan(hints) & (adjusted <= MATTERS))
+                matter = [some_matter[some] for some in slices(len(some_matter), size)]
+                found_again = map_threads(
+                    lambda part: target.of_sorted(
+                        replace(asked, full=True), _columns(values, part)
+                    ),
+                    matter,
+                    n_jobs,
+                )
+                for part, lines in zip(matter, found_again, strict=True):
+                    found[part] = lines
+        if not target.is_free:
+            # pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows
+            # for it: no interval excludes 0 unless the p-value does
+            found[found[:, 1] > EXCLUDES_ZERO, 4] = 0.0
+        return found[:, : len(FOUND)]
 
 
 def _columns(values: Any, positions: np.ndarray) -> np.ndarray:

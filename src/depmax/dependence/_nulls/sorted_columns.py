@@ -150,12 +150,11 @@ class SortedColumns:
         own_y: np.ndarray | None = None,
         codes: np.ndarray | None = None,
         units: np.ndarray | None = None,
-        room: np.ndarray | None = None,
     ) -> dict[str, np.ndarray]:
         """Sums of every column with a target, by name (``_laplace_loop.SUMS``).
 
         Effects need (B̃ ∘ B̃)1 of the target, ``own_y``; ``codes`` are its levels, if these matter,
-        ``units`` the independent units of rows. ``room`` is memory of the size of Ψ, if at hand.
+        ``units`` the independent units of rows.
         """
         from depmax.dependence._nulls._laplace_loop import SUMS, column_sums
 
@@ -170,7 +169,7 @@ class SortedColumns:
             none if codes is None else codes.astype(np.int64),
             none if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64),
             own_y is not None,
-            np.empty_like(target.psi) if room is None else room,
+            np.empty_like(target.psi),
             found,
         )
         return dict(zip(SUMS, found.T, strict=True))
@@ -221,7 +220,7 @@ class SortedColumns:
         rare = values != most
         count = int(rare.sum())
         if count**2 > RARE_PAIRS * m:
-            yield from self.in_orders(target, target.draws(m), linear)
+            yield from self.in_orders(target.psi, target.draws(m), linear)
             return
         scores = self.scores()
         scores = (scores - scores[starts[np.argmax(np.diff(np.append(starts, m)))]])[rare]
@@ -240,21 +239,22 @@ class SortedColumns:
 
     def in_orders(
         self,
-        target: TargetCoordinates,
+        psi: np.ndarray,
         orders: Iterable[np.ndarray],
         linear: LinearPart | None = None,
+        weight: np.ndarray | None = None,
     ) -> Iterator[Permuted]:
-        """HSIC₁ of the first column with the target in random orders, in chunks.
+        """HSIC₁ of the first column with Ψ in random orders, in chunks; HSIC₀ of rows with weights.
 
         An order may repeat rows and leave out others. With a linear part also shares, as above.
         """
-        ones, scores, places = np.ones(self.values.shape[1]), self.scores(), self.orders[0]
+        places, scores = self.orders[0], self.scores(weight)
+        counts = np.ones(len(places)) if weight is None else weight
         for chunk in orders:
-            inner, middle, squares, _, pairs = self.sums_in_orders(ones, target.psi, chunk)
-            shares = np.zeros(len(chunk))
+            sums, shares = self.sums_in_orders(counts, psi, chunk), np.zeros(len(chunk))
             if linear is not None:
-                shares = linear.shares(scores, chunk.take(places, axis=1))
-            yield target.hsic(inner, middle, pairs * squares), shares
+                shares = linear.shares(scores * counts[places], chunk.take(places, axis=1))
+            yield hsic_of_sums(sums, counts, unbiased=weight is None), shares
 
     def sums_in_orders(
         self, weight: np.ndarray, psi: np.ndarray, orders: np.ndarray
@@ -265,6 +265,18 @@ class SortedColumns:
         sums, places = np.empty((len(orders), 5)), self.orders[0]
         exchanged_sums(self.decays[0], weight[places], psi, orders.take(places, axis=1), sums)
         return tuple(sums.T)
+
+
+def hsic_of_sums(sums: tuple[np.ndarray, ...], weight: np.ndarray, *, unbiased: bool) -> np.ndarray:
+    """HSIC from ``sums_in_orders``, where a row of both sides stands for several."""
+    inner, middle, squares, own, pairs = sums
+    total = float(weight.sum())
+    found: np.ndarray = (inner + own) / (total - 1.0) ** 2
+    if unbiased:
+        copies = own - squares  # Σ w(w - 1)‖ψ‖²: of a row with its other copies, at distance 0
+        outer = (pairs + weight @ weight - total) * squares  # L̃1 = -‖ψ‖² since Ψ is centred
+        found = unbiased_hsic(total, inner + copies, -(middle + copies), -outer)
+    return found
 
 
 def places_by_rank(counts: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,23 +11,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from depmax._resources import cached_property
 from depmax.data.sample import Sample, sample_of_matrix
 from depmax.dependence._nulls.law import Levels, sequential_pvalue
-from depmax.dependence._nulls.linear_part import TIE as TIE_OF_BOTH
-from depmax.dependence._nulls.linear_part import LinearPart, Strength
+from depmax.dependence._nulls.linear_part import LinearPart, permuted_pvalue
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
+from depmax.dependence._nulls.screening import FOUND, Asked
 from depmax.dependence._nulls.sorted_columns import (
     MEDIAN_POINTS,
     Drawn,
     SortedColumns,
+    hsic_of_sums,
     places_by_rank,
 )
-from depmax.dependence._terms import centred_gram, coordinates_to, terms, unbiased_hsic
+from depmax.dependence._terms import centred_gram, coordinates_to, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose
@@ -69,106 +70,25 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class WeighedTarget:
-    """A target that columns are screened against, whose rows have weights."""
+class Permuted:
+    """What is permuted against columns: the target without weights, or with those of classes."""
 
-    coordinates: np.ndarray  # Ψ about its weighted mean, with LLᵀ to tol, shape (m, rank)
-    permuted: np.ndarray  # the same of the target's kernel without weights, about its plain mean
-    weight: np.ndarray  # w, shape (m,)
-    tested: np.ndarray  # weights of the rows of X in tests: 1 where they belong to the target
-    error: float  # part of the kernel's trace that the coordinates leave out
-    linear: LinearPart | None = None  # of what is permuted, if p-values see it too
+    psi: np.ndarray  # about its mean, of shape (m, rank)
+    weight: np.ndarray  # of the rows of a column: 1 where the weights belong to the target
+    linear: LinearPart | None  # if p-values see it too
 
     @classmethod
-    def of(cls, side: Sample, plain: Sample, tol: float, *, omnibus: bool = False) -> WeighedTarget:
-        """A target with weights, and the same without.
-
-        ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
-        """
-        assert side.weight is not None
-        coordinates, error = coordinates_to(side, tol)
-        coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-        permuted = np.ascontiguousarray(coordinates_to(plain, tol)[0], dtype=np.float64)
-        linear = LinearPart.of(plain, permuted) if omnibus else None
-        if are_of_classes(plain, side.weight):
-            shares = (side.weight / side.weight.mean())[:, np.newaxis]
-            if linear is not None:
-                axes = linear.axes - np.average(linear.axes, axis=0, weights=side.weight)
-                linear = replace(linear, axes=shares * axes)
-            ones = np.ones_like(side.weight)
-            return cls(coordinates, shares * coordinates, side.weight, ones, error, linear)
-        return cls(coordinates, permuted, side.weight, side.weight, error, linear)
-
-    @property
-    def side(self) -> Sample:
-        """The target as coordinates with the linear kernel."""
-        return Sample(Linear(), self.coordinates, weight=self.weight)
-
-    def score(
-        self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool = True
-    ) -> tuple[float, float, float]:
-        """HSIC of one column, its p-value (NaN without a test) and the bandwidth used."""
-        if column.min() == column.max():
-            return 0.0, 1.0, np.nan
-        rows = column[:, np.newaxis]
-        if recipe.capabilities.telescopes:
-            return self._score_sorted(recipe, column, unbiased, test=test)
-        kernel = recipe.resolve(rows, self._choice(test), self.weight)
-        side = Sample(kernel, rows, weight=self.weight)
-        value = terms(side, self.side, unbiased=unbiased).hsic()
-        pvalue = np.nan
-        if test:
-            if self.tested is not self.weight:
-                kernel = recipe.resolve(rows, self._choice(test), self.tested)
-                side = Sample(kernel, rows, weight=self.tested)
-            images, plain = with_weights(side), Sample(Linear(), self.permuted)
-            observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
-            chunks = permutation_chunks(images, plain)
-            pvalue = sequential_pvalue(observed, chunks, TIE * abs(observed))
-        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
-
-    def _score_sorted(
-        self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool
-    ) -> tuple[float, float, float]:
-        """Score and p-value with the Laplace kernel, by its recursion over the sorted column."""
-        if recipe.policy == "median":
-            width = median_gap_of(column, self.weight)
-        else:
-            kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.weight)
-            width = kernel.bandwidth
-        prepared = SortedColumns.of(column[np.newaxis], np.array([width]))
-        as_observed = np.arange(len(column))[np.newaxis]
-        sums = prepared.sums_in_orders(self.weight, self.coordinates, as_observed)
-        value = float(_weighted_hsic(sums, self.weight, unbiased)[0])
-        pvalue = np.nan
-        if test:
-            if self.tested is not self.weight and recipe.policy == "median":
-                width_tested = np.array([median_gap_of(column, self.tested)])
-                prepared = SortedColumns.of(column[np.newaxis], width_tested)
-
-            pvalue = self._permuted_pvalue(prepared, as_observed)
-        return value, pvalue, width
-
-    def _permuted_pvalue(self, prepared: SortedColumns, as_observed: np.ndarray) -> float:
-        """P-value of a sorted column from orders of the target."""
-        linear, places = self.linear, prepared.orders[0]
-
-        def values(orders: np.ndarray) -> np.ndarray:
-            sums = prepared.sums_in_orders(self.tested, self.permuted, orders)
-            return _weighted_hsic(sums, self.tested, unbiased=False)
-
-        if linear is None:
-            observed = float(values(as_observed)[0])
-            return sequential_pvalue(observed, map(values, self.orders), TIE * observed)
-        scores = prepared.scores(self.tested) * self.tested[places]
-
-        def both(orders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return values(orders), linear.shares(scores, orders.take(places, axis=1))
-
-        (value,), (share,) = both(as_observed)
-        strength = Strength(linear.axes.shape[1])
-        observed, chunks = strength.against((float(value), float(share)), map(both, self.orders))
-        return sequential_pvalue(observed, chunks, TIE_OF_BOTH)
+    def of(cls, plain: Sample, weight: np.ndarray, tol: float, omnibus: bool) -> Permuted:
+        """Of a target whose kernel was read without weights."""
+        psi = np.ascontiguousarray(coordinates_to(plain, tol)[0], dtype=np.float64)
+        linear = LinearPart.of(plain, psi) if omnibus else None
+        if not are_of_classes(plain, weight):
+            return cls(psi, weight, linear)
+        shares = (weight / weight.mean())[:, np.newaxis]
+        if linear is not None:
+            axes = linear.axes - np.average(linear.axes, axis=0, weights=weight)
+            linear = replace(linear, axes=shares * axes)
+        return cls(shares * psi, np.ones_like(weight), linear)
 
     @cached_property
     def orders(self) -> Drawn:
@@ -176,23 +96,113 @@ class WeighedTarget:
         m = len(self.weight)
         return Drawn(lambda rng: rng.permutation(m), m)
 
-    def _choice(self, test: bool) -> Choose:
+    def pvalue_of_sorted(self, column: SortedColumns) -> float:
+        """P-value of a sorted column."""
+        linear = self.linear
+        as_observed = np.arange(len(self.weight))[np.newaxis]
+        (hsic,), (share,) = next(column.in_orders(self.psi, [as_observed], linear, self.weight))
+        permuted = column.in_orders(self.psi, self.orders, linear, self.weight)
+        rank = None if linear is None else linear.axes.shape[1]
+        return permuted_pvalue((float(hsic), float(share)), permuted, TIE * hsic, rank=rank)
+
+    def pvalue(self, side: Sample) -> float:
+        """P-value of a column with any kernel, by HSIC."""
+        images, plain = with_weights(side), Sample(Linear(), self.psi)
+        observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
+        return sequential_pvalue(observed, permutation_chunks(images, plain), TIE * abs(observed))
+
+
+@dataclass(frozen=True)
+class WeighedTarget:
+    """A target that columns are screened against, whose rows have weights."""
+
+    side: Sample  # coordinates with LLᵀ to tol, with the linear kernel and the weights
+    error: float  # part of the kernel's trace that the coordinates leave out
+    permuted: Permuted | None  # for p-values, if these are wanted
+    is_free: ClassVar[bool] = True
+
+    @classmethod
+    def of(
+        cls, side: Sample, plain: Sample | None, tol: float, *, omnibus: bool = False
+    ) -> WeighedTarget:
+        """A target with weights, and for p-values the same without.
+
+        ``omnibus``: whether p-values see the linear part of a dependence too, if there is one.
+        """
+        assert side.weight is not None
+        coordinates, error = coordinates_to(side, tol)
+        coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
+        permuted = None if plain is None else Permuted.of(plain, side.weight, tol, omnibus)
+        return cls(Sample(Linear(), coordinates, weight=side.weight), error, permuted)
+
+    @property
+    def linear(self) -> LinearPart | None:
+        """The linear part, if p-values see it."""
+        return None if self.permuted is None else self.permuted.linear
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.side.n_samples
+
+    def prepare(self) -> None:
+        """What threads would ask for at once."""
+        if self.permuted is not None:
+            _ = self.permuted.orders
+
+    def of_sorted(self, asked: Asked, columns: np.ndarray) -> np.ndarray:
+        """Lines of ``FOUND`` and NaN, of columns with the Laplace kernel."""
+        found = np.full((len(columns), len(FOUND) + 1), np.nan)
+        found[:, :3] = [self._of_sorted(asked.recipe, each, asked.unbiased) for each in columns]
+        return found
+
+    def _of_sorted(
+        self, recipe: Any, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        """By the recursion over the sorted column."""
+        if column.min() == column.max():
+            return 0.0, 1.0, np.nan
+        weight, permuted = self.side.weight, self.permuted
+        assert weight is not None
+        if recipe.policy == "median":
+            width = median_gap_of(column, weight)
+        else:
+            width = recipe.resolve(column[:, np.newaxis], self._choice, weight).bandwidth
+        prepared = SortedColumns.of(column[np.newaxis], np.array([width]))
+        as_observed = np.arange(len(column))[np.newaxis]
+        sums = prepared.sums_in_orders(weight, self.side.rows, as_observed)
+        value = float(hsic_of_sums(sums, weight, unbiased=unbiased)[0])
+        if permuted is None:
+            return value, np.nan, width
+        if permuted.weight is not weight and recipe.policy == "median":
+            tested = np.array([median_gap_of(column, permuted.weight)])
+            prepared = SortedColumns.of(column[np.newaxis], tested)
+        return value, permuted.pvalue_of_sorted(prepared), width
+
+    def alone(self, asked: Asked, column: np.ndarray) -> np.ndarray:
+        """What is found out about a column with any kernel (``FOUND``); effects are not known."""
+        found, recipe = np.full(len(FOUND), np.nan), asked.recipe
+        if column.min() == column.max():
+            found[:2] = 0.0, 1.0
+            return found
+        rows, weight, permuted = column[:, np.newaxis], self.side.weight, self.permuted
+        kernel = recipe.resolve(rows, self._choice, weight)
+        side = Sample(kernel, rows, weight=weight)
+        found[0] = terms(side, self.side, unbiased=asked.unbiased).hsic()
+        if permuted is not None:
+            if permuted.weight is not weight:
+                kernel = recipe.resolve(rows, self._choice, permuted.weight)
+                side = Sample(kernel, rows, weight=permuted.weight)
+            found[1] = permuted.pvalue(side)
+        found[2] = getattr(kernel, "bandwidth", np.nan)
+        return found
+
+    @property
+    def _choice(self) -> Choose:
         """How ``bandwidth="maximize"`` chooses: not at all for a test."""
-        if test:
+        if self.permuted is not None:
             return partial(refuse_to_choose, "screen with sample_weight")
         return partial(most_dependent, self.side, warn=False)
-
-
-def _weighted_hsic(sums: tuple[np.ndarray, ...], weight: np.ndarray, unbiased: bool) -> np.ndarray:
-    """HSIC of a column with coordinates of a target, where a row of both stands for several."""
-    inner, middle, squares, own, pairs = sums
-    total = float(weight.sum())
-    found: np.ndarray = (inner + own) / (total - 1.0) ** 2
-    if unbiased:
-        copies = own - squares  # Σ w(w - 1)‖ψ‖²: of a row with its other copies, at distance 0
-        outer = (pairs + weight @ weight - total) * squares  # L̃1 = -‖ψ‖² since Ψ is centred
-        found = unbiased_hsic(total, inner + copies, -(middle + copies), -outer)
-    return found
 
 
 def median_gap_of(column: np.ndarray, weight: np.ndarray) -> float:

@@ -7,7 +7,7 @@ of which a few rows decide the score. None of this stops a comparison; whoever r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,19 @@ ALIKE = 0.8
 SEARCHES_DISTINCT = "KernelRidgeElimination"
 #: Share of the variance that the most extreme 1% of the rows hold, from which on they decide.
 FEW_DECIDE = 0.5
+#: Numbers by which people write that there is no value, and their negatives; and the share of the
+#: rows that a single digit takes: it may be a count as well.
+CODES = {
+    9,
+    *(10**k - back for k in range(2, 7) for back in (1, 2, 3)),
+    77,
+    88,
+    777,
+    888,
+    7777,
+    8888,
+}
+OFTEN = 0.01
 
 
 @dataclass(frozen=True)
@@ -137,6 +150,14 @@ KEPT_ALIKE = Caution(
     "differences matter. KernelRidgeElimination keeps columns that add something to the others; "
     "with one label in column_groups neighbours count as one.",
 )
+MISSING_CODED = Caution(
+    "DM007",
+    "codes of missing values",
+    "A number such as -9, 99 or 999 is found in several rows of a column, as far from all others "
+    "as these are from each other, or as the only one below zero. Where it stands for a missing "
+    "value, means, effects and predictions are wrong. Write gaps instead, or name it (--missing "
+    "999).",
+)
 #: All of them by code.
 CAUTIONS = {
     caution.code: caution
@@ -147,6 +168,7 @@ CAUTIONS = {
         GIVEN_AWAY,
         FEW_ROWS_DECIDE,
         KEPT_ALIKE,
+        MISSING_CODED,
     )
 }
 
@@ -186,7 +208,7 @@ def cautions_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[Cauti
 
 
 def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[Caution]:
-    """Whether rows are copies of each other or resemble their neighbours; nothing if grouped.
+    """Whether cells hold codes, rows are copies, or resemble their neighbours if not grouped.
 
     Parameters
     ----------
@@ -197,25 +219,66 @@ def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) ->
     groups : array, optional
         If rows are known to belong together, splits and p-values allow for it.
     """
-    if groups is not None:
-        return []
     read = read_table(X, missing="neutral")
     if sparse.issparse(read.values):
         return []
     n_rows = min(len(read.values), max(1, MOST_CELLS // max(1, read.values.shape[1])))
     values = np.asarray(read.values, dtype=float)[:n_rows]
     answers = _as_numbers(np.asarray(y)[:n_rows], kind)
+    categories = set(read.categories)
+    names = read.names or numbered_columns(values.shape[1])
+    codes = {name: code_of(values[:, j]) for j, name in enumerate(names) if j not in categories}
+    if kind == "numbers":
+        codes["the target"] = code_of(answers[:, 0])
+    found = [replace(MISSING_CODED, text=text)] if (text := missing_coded(codes)) else []
+    if groups is not None:
+        return found
     # copies next to each other are alike, which need not be said twice
     if copied := _copies(values, answers, kind):
-        return [replace(COPIED_ROWS, text=copied)]
+        return [*found, replace(COPIED_ROWS, text=copied)]
     if n_rows < FEWEST_ROWS or kind == "multilabel":
-        return []
-    categories = set(read.categories)
+        return found
     if belonging := _belonging(values, answers, kind, categories, read.names or ()):
-        return [replace(GROUPS_ALIKE, text=belonging)]
+        return [*found, replace(GROUPS_ALIKE, text=belonging)]
     if neighbours_alike(values, answers[:, 0], kind == "classes", categories):
-        return [replace(NEIGHBOURS_ALIKE, text=ALIKE_IN_ORDER)]
-    return []
+        return [*found, replace(NEIGHBOURS_ALIKE, text=ALIKE_IN_ORDER)]
+    return found
+
+
+def missing_coded(codes: Mapping[str, tuple[float, int]]) -> str:
+    """What to say of columns that may hold codes of missing values, in so many rows."""
+    found = [f"{code:g} in {name} ({counted(n, 'row')})" for name, (code, n) in codes.items() if n]
+    if not found:
+        return ""
+    one = len(found) == 1
+    return (
+        f"{listed(found, 6)} {'lies' if one else 'lie'} apart from all other values, as "
+        f"{'a code' if one else 'codes'} of missing values would: write gaps instead, or name "
+        f"{'it' if one else 'each'} (--missing {found[0].partition(' ')[0]})."
+    )
+
+
+def code_of(column: np.ndarray) -> tuple[float, int]:
+    """The code of missing values that a column may hold, and in how many rows; 0 where none.
+
+    >>> code_of(np.array([31.0, 62.0, 999.0, 45.0, 999.0]))
+    (999.0, 2)
+    """
+    ends = float(np.fmin.reduce(column)), float(np.fmax.reduce(column))
+    if CODES.isdisjoint(map(abs, ends)):  # nearly always
+        return np.nan, 0
+    coded = np.isin(np.abs(column), [*CODES])
+    others = column[~coded & np.isfinite(column)]
+    if len(np.unique(others)) < 2:
+        return np.nan, 0
+    low, high = others.min(), others.max()
+    far = np.maximum(column - high, low - column) >= high - low
+    far |= (column < 0.0) & (low >= 0.0)
+    values, counts = np.unique(column[coded & far], return_counts=True)
+    values, counts = np.append(values, np.nan), np.append(counts, 0)
+    code, n_rows = float(values[counts.argmax()]), int(counts.max())
+    few = OFTEN * len(column) if abs(code) < 10 else 1
+    return (code, n_rows) if n_rows > max(1, few) else (np.nan, 0)
 
 
 def _as_numbers(y: np.ndarray, kind: TargetKind) -> np.ndarray:

@@ -103,7 +103,7 @@ def compare(
         ``"linear"`` ridge or logistic regression. Rare classes weigh as much as frequent ones if
         they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
-        By default ten folds, repeated twice up to 150 rows; five folds beyond 1,000 rows.
+        By default ten folds, repeated twice up to 150 rows; fewer below 20 rows and beyond 1,000.
     scoring : str, callable, list or dict, optional
         scikit-learn's scorers; the first decides. By default balanced accuracy for classes, R² for
         numbers, micro-averaged F1 for several labels. A scorer is shown stored predictions.

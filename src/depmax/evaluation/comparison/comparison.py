@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from depmax._extras import library_of, make_frame
+from depmax._extras import make_frame
 from depmax._resources import cached_property
+from depmax.data.table import library_of
 from depmax.dependence import Screening, screen
 from depmax.dependence.exchange import TooFewWays, neighbours_mentioned
 from depmax.evaluation.comparison.candidates import Candidates

@@ -202,7 +202,10 @@ def _number_of_folds(
                 f"most {rarest}, or None for a suitable number."
             )
         return min(n_folds, rarest)
-    if len(y) < 2 * n_folds:
+    most = len(y) // 2  # R² needs two rows
+    if cv is None:
+        n_folds = max(3, min(n_folds, most))
+    if n_folds > most:
         raise ValueError(f"{n_folds} folds need at least {2 * n_folds} rows, got {len(y)}.")
     return n_folds
 

@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from depmax._extras import library_of
 from depmax.data.columns import UnseenCategoryWarning, is_frame
+from depmax.data.table import library_of
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, by_ranking
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.prepare import Prepare

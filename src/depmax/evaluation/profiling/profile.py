@@ -13,11 +13,17 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax._extras import library_of, make_frame
+from depmax._extras import make_frame
 from depmax._text import counted, html_table, listed, share
 from depmax.data.columns import is_frame
-from depmax.data.table import refuse_unreadable, some_rows
-from depmax.evaluation.comparison.cautions import COPIED_ROWS, Caution
+from depmax.data.table import library_of, refuse_unreadable, some_rows
+from depmax.evaluation.comparison.cautions import (
+    COPIED_ROWS,
+    MISSING_CODED,
+    Caution,
+    code_of,
+    missing_coded,
+)
 from depmax.evaluation.comparison.problem import Listener, Progress, read_listener
 from depmax.evaluation.profiling.columns import ColumnProfile, ColumnRead, columns_of
 from depmax.evaluation.profiling.copies import CopiesFound
@@ -52,7 +58,8 @@ class Profile:
     rows_compared, columns_compared : int
         What they were compared on; of many rows and columns a sample with a fixed seed.
     cautions : tuple of Caution
-        DM001 if more rows are copied than chance would have it.
+        DM001 if more rows are copied than chance would have it, DM007 if numbers look like codes
+        of missing values.
     """
 
     n_rows: int
@@ -93,7 +100,8 @@ class Profile:
         again = len(self.copied_rows)
         if again:
             aside = " but identifiers" * ("identifier" in kinds)
-            why = f" ({COPIED_ROWS.code})" if self.cautions else "; with few values that is chance"
+            beyond = COPIED_ROWS.code in {caution.code for caution in self.cautions}
+            why = f" ({COPIED_ROWS.code})" if beyond else "; with few values that is chance"
             yield (
                 f"{counted(again, 'row')} ({share(again, n_rows)}) like an earlier one in every "
                 f"column{aside}{why}."
@@ -247,10 +255,13 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
         listener(Progress(done, total, perf_counter() - began, "", step))
 
     read: list[ColumnRead] = []
+    codes: dict[str, tuple[float, int]] = {}
     about: list[ColumnProfile] = []
     for done, column in enumerate(columns_of(X), 1):
         copies.add(column)
         about.append(column.about)
+        if column.about.kind == "number":
+            codes[column.about.name] = code_of(column.cells)
         if column.is_compared and column.about.name not in copies.columns:
             read.append(replace(column, cells=column.cells[sample]))
         if done % max(1, n_columns // 50) == 0:
@@ -267,6 +278,9 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
     pairs = ties.pairs(PAIRS)
     shown = {name for pair in pairs[:DRAWN] for name in (pair.predictor, pair.column)}
     text = f"{counted(len(again), 'row')} of {n_rows:,} repeat others exactly. {COPIED_ROWS.about}"
+    cautions = [replace(COPIED_ROWS, text=text)] if beyond else []
+    if coded := missing_coded(codes):
+        cautions.append(replace(MISSING_CODED, text=coded))
     return Profile(
         n_rows=n_rows,
         columns=tuple(about),
@@ -279,7 +293,7 @@ def profile(X: Any, *, progress: bool | Listener = False) -> Profile:
         n_dependent=ties.n_dependent,
         rows_compared=len(sample),
         columns_compared=len(ties.names),
-        cautions=(replace(COPIED_ROWS, text=text),) if beyond else (),
+        cautions=tuple(cautions),
         _drawn={c.about.name: c for c in read if c.about.name in shown and c.about.kind != "date"},
         _library=library_of(X),
     )

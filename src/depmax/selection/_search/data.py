@@ -252,7 +252,7 @@ class SearchData:
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return self.target.n_samples
+        return int(self.X.shape[0])
 
     @cached_property
     def filled(self) -> Any:

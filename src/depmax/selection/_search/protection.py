@@ -23,12 +23,13 @@ from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
-from depmax.dependence._nulls.screening import ScreeningTarget
+from depmax.dependence._nulls.screening import screening_of
+from depmax.dependence._nulls.sorted_columns import TargetCoordinates
+from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import FREE, Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
-from depmax.kernels import Gaussian
+from depmax.kernels import Gaussian, Laplace
 from depmax.kernels.neutral import drawn
-from depmax.selection._scores.score import column_hsic
 from depmax.selection._search.data import Units
 from depmax.selection._search.how_many import RIDGES
 from depmax.selection._search.search import Search
@@ -47,8 +48,8 @@ FAR_SIGHTED, LEFT_ROWS = 10, 2_000
 WIDTHS = (1.0, 0.5)
 #: Bandwidths of the kernels that measure how much one or two columns do, in the same units.
 AMOUNT_WIDTHS = (1.0, 0.25)
-#: Part of the trace of the target kernel that the regression may leave out.
-TARGET_TOL = 1e-3
+#: Part of the trace of the target kernel that the regression may leave out, and a screening.
+TARGET_TOL, SCREENING_TOL = 1e-3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class Observed:
     n_jobs: int | None
     exchange: Exchange = FREE  # of its rows
     missing: Missing = "refuse"  # what missing cells say
-    with_effects: bool = False  # whether effects of columns are wanted beside p-values
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
@@ -74,10 +74,7 @@ class Observed:
             y=None if self.y is None else _safe_indexing(self.y, rows),
             target=self.target.take(rows),
             exchange=self.exchange.take(rows),
-            with_effects=False,
-            rows=np.arange(self.X.shape[0])[rows]
-            if isinstance(self.rows, slice)
-            else self.rows[rows],
+            rows=self.rows[rows],
         )
 
     def repeated(self) -> Observed:
@@ -90,26 +87,22 @@ class Observed:
         return replace(part, target=read_target_sample(part.y, self.target_kernel))
 
     @cached_property
-    def alone(self) -> tuple[np.ndarray, ...]:
-        """Score, p-value and, if wanted, effect of every column alone, in one visit of each.
+    def alone(self) -> np.ndarray:
+        """What is found out about every column alone by HSIC: ``screening.FOUND``.
 
         Of rows with weights the score alone.
         """
-        return column_hsic(
-            self.X,
-            self.target,
-            categories=self.units.categories,
-            exchange=self.exchange,
-            n_jobs=self.n_jobs,
-            missing=self.missing,
-            with_effects=self.with_effects,
+        table = Table(self.X, None, self.units.categories)
+        screening = screening_of(
+            table, self.target, SCREENING_TOL, exchange=self.exchange, missing=self.missing
         )
+        return screening.found(Laplace(), n_jobs=self.n_jobs)
 
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
         """Screening of every column alone, made once; a false discovery rate over all columns."""
         try:
-            return false_discovery_control(self.alone[1])
+            return false_discovery_control(self.alone[:, 1])
         except TooFewWays:  # a part of the rows that shows nothing by itself
             return np.ones(self.X.shape[1])
 
@@ -118,17 +111,40 @@ class Observed:
         return np.unique(self.units.unit_of_inputs()[self.pvalues_adjusted < LEVEL])
 
     def pairs(self, *, by_distances: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """The best pairs of units, as far as columns interact, and their adjusted p-values."""
-        found, pvalues = ranked_pairs(
-            self.X,
-            self.y,
-            self.units.categories,
-            self.target_kernel,
-            self.n_jobs,
-            self.exchange,
-            by_distances=by_distances,
-        )
-        return self.units.unit_of_inputs()[found], pvalues
+        """The best pairs of units, as far as columns interact, and their adjusted p-values.
+
+        Pairs are looked for twice: by the columns, and by their distances to the middle. Around a
+        ring a column matters by its distance to the middle, together with that of the other.
+        """
+        nothing = np.empty((0, 2), dtype=np.intp), np.empty(0)
+        X, y, exchange, categories = self.X, self.y, self.exchange, self.units.categories
+        if X.shape[1] < 2:
+            return nothing
+        if has_missing(X):  # values that have nothing to do with the target cannot interact
+            X = drawn(X)
+        if X.shape[0] > ROWS:
+            rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
+            X, y, exchange = X[rows], _safe_indexing(y, rows), exchange.take(rows)
+        kernel = self.target_kernel
+        if isinstance(kernel, str) and kernel == "auto" and read_target(y).is_constant:
+            return nothing  # a rare class may not be among these rows
+        looks = [(Table(X, categories=categories), np.arange(X.shape[1]))]
+        if by_distances:
+            looks.append(_distances(X, categories))
+        pairs, pvalues = [], []
+        for table, columns in looks:
+            if len(columns) < 2:
+                continue
+            options: Any = {"groups": exchange, "random_state": 0, "n_jobs": self.n_jobs}
+            try:
+                found = screen_table(table, y, target_kernel=kernel, **options)
+            except TooFewWays:  # a part of the rows that shows nothing by itself
+                return nothing
+            pairs.append(columns[found.pairs])
+            pvalues.append(found.pvalues_adjusted)
+        order = np.argsort(np.concatenate(pvalues), kind="stable")
+        best = self.units.unit_of_inputs()[np.concatenate(pairs)[order]]
+        return best, np.concatenate(pvalues)[order]
 
 
 @dataclass(frozen=True)
@@ -216,57 +232,6 @@ def _amounts(search: Search) -> Callable[..., float]:
     return amount
 
 
-def ranked_pairs(
-    X: np.ndarray,
-    y: Any,
-    categories: Categories,
-    target_kernel: Any = "auto",
-    n_jobs: int | None = None,
-    exchange: Exchange = FREE,
-    *,
-    by_distances: bool = True,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best pairs of columns and their adjusted p-values, best first.
-
-    Pairs are looked for twice: by the columns, and by their distances to the middle. Around a ring
-    a column matters by its distance to the middle, together with that of the other.
-    """
-    nothing = np.empty((0, 2), dtype=np.intp), np.empty(0)
-    if X.shape[1] < 2:
-        return nothing
-    if has_missing(X):  # values that have nothing to do with the target cannot interact
-        X = drawn(X)
-    if X.shape[0] > ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
-        X, y = X[rows], _safe_indexing(y, rows)
-        exchange = exchange.take(rows)
-    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
-        return nothing
-    looks = [(Table(X, categories=categories), np.arange(X.shape[1]))]
-    if by_distances:
-        looks.append(_distances(X, categories))
-    pairs, pvalues = [], []
-    for table, columns in looks:
-        if len(columns) < 2:
-            continue
-        try:
-            found = screen_table(
-                table,
-                y,
-                target_kernel=target_kernel,
-                groups=exchange,
-                random_state=0,
-                n_jobs=n_jobs,
-            )
-        except TooFewWays:  # a part of the rows that shows nothing by itself
-            return nothing
-        pairs.append(columns[found.pairs])
-        pvalues.append(found.pvalues_adjusted)
-    order = np.argsort(np.concatenate(pvalues), kind="stable")
-    return np.concatenate(pairs)[order], np.concatenate(pvalues)[order]
-
-
 def _distances(X: np.ndarray, categories: Categories) -> tuple[Table, np.ndarray]:
     """Distances of numbers to the median of their column, where they say something else, and which.
 
@@ -293,7 +258,8 @@ def what_is_left(
 
     Shape (n_rows, n_coordinates). Bandwidth and penalty are those of the least errors.
     """
-    psi = ScreeningTarget.of(target, TARGET_TOL).coordinates.psi
+    exact, _ = coordinates_to(target, TARGET_TOL)
+    psi = TargetCoordinates.of(exact, 0.01 * TARGET_TOL).psi
     width = search.resolve(columns, Gaussian()).bandwidth
     best, left = np.inf, psi
     for share in WIDTHS:

@@ -234,28 +234,26 @@ def _takes_singles(data: SearchData, kernel: Kernel, change: Change) -> np.ndarr
     return change.singles()
 
 
-def _declares(ability: str, kernel: Kernel) -> bool:
-    return bool(getattr(kernel.capabilities, ability))
-
-
-#: (suits, takes, score): whether a form is one of a kernel, which units of a change it takes, and
-#: their scores. Those of rows with missing cells are the ones that factor over columns.
+#: (suits, takes, score): whether a form is one of a kernel of these abilities, which units of a
+#: change it takes, and their scores. Those of rows with missing cells are the ones that factor over
+#: columns.
 FORMS: list[tuple[Callable[..., bool], Callable[..., np.ndarray], Callable[..., Outcome]]] = [
-    (partial(_declares, "is_linear"), _takes_all, linear_changes),
-    (lambda kernel: type(kernel) is Polynomial, _takes_singles, polynomial_changes),
-    (partial(_declares, "factors_over_features"), takes_squares, square_changes),
-    (partial(_declares, "radial"), _takes_all, distance_changes),
+    (lambda kernel, can: can.is_linear, _takes_all, linear_changes),
+    (lambda kernel, can: type(kernel) is Polynomial, _takes_singles, polynomial_changes),
+    (lambda kernel, can: can.factors_over_features, takes_squares, square_changes),
+    (lambda kernel, can: can.radial, _takes_all, distance_changes),
 ]
 
 
 def has_fast_form(kernel: Kernel) -> bool:
     """Whether some units are scored without a kernel matrix of their own."""
-    return any(suits(kernel) for suits, _, _ in FORMS)
+    return any(suits(kernel, kernel.capabilities) for suits, _, _ in FORMS)
 
 
 def changes(data: SearchData, kernel: Kernel, change: Change) -> Outcome:
     """Dependence after each change, every unit by the first form that takes it."""
-    forms = [(takes, score) for suits, takes, score in FORMS if suits(kernel)]
+    can = kernel.capabilities
+    forms = [(takes, score) for suits, takes, score in FORMS if suits(kernel, can)]
     forms.append((_takes_all, plain_changes))
     if len(data.cells):
         forms = [(takes_squares, square_changes), (_takes_all, gapped_changes)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -18,7 +18,7 @@ from depmax.data.sample import MINIMUM, Sample, read_target_sample, require_samp
 from depmax.data.stream import SampledRowsWarning
 from depmax.data.table import constant_columns, has_missing, require_equal_length, some_rows
 from depmax.dependence.exchange import Exchange, exchange_of, scheme_of
-from depmax.kernels import as_kernel
+from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
 from depmax.selection._search.data import Units, make_units
@@ -46,12 +46,9 @@ STEP = Rule(
 class UnitSelector(WeightedSelector):
     """Base of the searches over units of columns; a subclass implements ``_rank``."""
 
-    target_kernel: Any
     step: float
     column_groups: Any
-    missing: Missing
     pvalues: bool
-    n_jobs: int | None
     verbose: int
     _decides_how_many = True
     _streams: ClassVar[bool] = True
@@ -88,17 +85,16 @@ class UnitSelector(WeightedSelector):
         """
         units, weight = observed.units, observed.target.weight
         has_pvalues = self.pvalues and weight is None and not self._is_unsupervised()
-        observed = replace(observed, with_effects=has_pvalues)
         repeats = weight is not None and not self._is_unsupervised()
         seen = observed.repeated() if repeats else observed
         with one_blas_thread(self.n_jobs, always=small):
             found = order(seen)
         self.pvalues_adjusted_ = seen.pvalues_adjusted if has_pvalues else None
-        self.effects_ = seen.alone[2] if has_pvalues else None
+        self.effects_ = seen.alone[:, 3:6] if has_pvalues else None
         groups = [units.members[unit] for unit in found.order]
         if len(groups) < len(units.unit_of_inputs()):
             constant = constant_columns(observed.X, self.missing)
-            each = np.where(constant, -np.inf, observed.alone[0])
+            each = np.where(constant, -np.inf, observed.alone[:, 0])
             groups = [group[np.argsort(-each[group], kind="stable")] for group in groups]
         n_units = found.n_significant
         return Ranking(
@@ -120,13 +116,24 @@ def informative_first(units: Units, order: Callable[[np.ndarray], Ranking]) -> R
     return replace(found, order=np.concatenate([found.order, last]))
 
 
+@dataclass(eq=False, repr=False)
 class HSICSelector(UnitSelector):
     """Base of the greedy searches under HSIC; a subclass implements ``_search``."""
 
-    kernel: Any
-    unbiased: bool
-    block_size: int | str | None
-    precision: str
+    n_features_to_select: int | float | Literal["auto"] | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    target_kernel: KernelLike | Literal["auto", "inputs"] = "auto"
+    unbiased: bool = True
+    step: float = 0.1
+    column_groups: Any = None
+    block_size: int | Literal["auto"] | None = "auto"
+    precision: Literal["auto", "single", "double"] = "auto"
+    missing: Missing = "neutral"
+    pvalues: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
+
     _sparse_remedy = 'use kernel="linear", with which X stays sparse'
     _declared: ClassVar = {
         "precision": one_of("auto", "single", "double"),

@@ -1,1 +1,0 @@
-"""Scores of single columns, all found by name in the registry."""
