@@ -75,13 +75,14 @@ def group_means(
         return np.bincount(of_pair, np.bincount(pairs, parts) ** 2) / total**2
 
     effective = 1.0 / squares(weight)  # Kish's number of units
-    quantile = np.where(n_units > 1, stats.t.ppf(0.975, np.maximum(1, n_units - 1)), np.nan)
+    free = np.maximum(effective - 1.0, 0.5)
+    quantile = np.where(n_units > 1, stats.t.ppf(0.975, np.maximum(1.0, free)), np.nan)
     means, low, high = np.empty((3, values.shape[1], len(total)))
     for place, column in enumerate(values.T):
         mean = np.bincount(codes, weight * column) / total
         variance = squares(weight * (column - mean[codes]))
         if not shares:
-            half = quantile * np.sqrt(variance * n_units / np.maximum(1, n_units - 1))
+            half = quantile * np.sqrt(variance * (1.0 + 1.0 / free))
             means[place], low[place], high[place] = mean, mean - half, mean + half
             continue
         mean = np.clip(mean, 0.0, 1.0)

@@ -513,6 +513,12 @@ def test_columns_that_do_not_fit_are_named(
     assert "No room for" not in run("screen", patients, "-t", "cost").stdout
     monkeypatch.setenv("COLUMNS", "50")
     assert "No room for: p (adjusted), p. Widen" in run("screen", patients, "-t", "cost").stdout
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("methods").stdout.splitlines()
+    assert any("BAHSIC" in line and "selector" in line and "…" in line for line in lines)
+    header = run("profile", patients, "--drop", "cost").stdout
+    assert "note" not in header.split()  # no column repeats another
+    assert "values" in header.split()
 
 
 def test_the_joint_test_says_the_same_every_time(run: Run, tmp_path: Path) -> None:

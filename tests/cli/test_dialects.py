@@ -108,6 +108,18 @@ def test_thousands_and_decimals(
     assert said in " ".join(open_source(str(tmp_path / "a.csv")).assumptions())
 
 
+@pytest.mark.parametrize("missing", [None, "999"])
+def test_columns_of_numbers_are_not_tried_with_commas(
+    missing: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """1.234 could be thousands; 0.234 below it could not, and tables may have 10,000 columns."""
+    (tmp_path / "a.csv").write_text("x,y\n1.234,5\n12,1.234\n0.234,0.5\n")
+    marks = {} if missing is None else {"missing": ("", missing)}
+    monkeypatch.delattr("depmax.cli.reading.cells.read_numbers")
+    schema = open_source(str(tmp_path / "a.csv"), ReadOptions(**marks)).schema()
+    assert set(schema.values()) == {pl.Float64}
+
+
 def test_signs_of_currency_and_per_cent(tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
     path.write_text(

@@ -48,6 +48,9 @@ def test_every_form_is_the_same_target(form: str) -> None:
     assert read_target(FORMS[form]).kind == "censored"
     assert depmax.hsic(X, FORMS[form]) == depmax.hsic(X, Y)
     assert depmax.hsic(X, FORMS[form], target_kernel="censored") == depmax.hsic(X, Y)
+    model, other = depmax.KernelPLS("auto").fit(X, Y), depmax.KernelPLS("auto").fit(X, FORMS[form])
+    np.testing.assert_allclose(other.cv_errors_, model.cv_errors_)
+    assert other.predict(X).shape == model.predict(X).shape == (N, 5)
 
 
 def _with(column: str, place: Any, value: Any) -> pd.DataFrame:

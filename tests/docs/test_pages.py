@@ -80,6 +80,18 @@ def test_blocks_run_as_they_stand(page: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+def test_what_readme_says_of_single_columns() -> None:
+    from depmax import screen
+    from depmax.datasets import load
+
+    text = (ROOT / "README.md").read_text("utf-8")
+    said = re.search(r"adjusted p-values (0\.\d+) and (0\.\d+)", text)
+    assert said is not None
+    data = load("madelon")
+    found = screen(data.X, data.y).pvalues_adjusted[[378, 281, 241, 451, 493]]
+    assert [f"{value:.2f}" for value in found if value > 0.05] == list(said.groups())
+
+
 def test_extras_that_pages_name_exist() -> None:
     import tomllib
 

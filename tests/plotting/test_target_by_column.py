@@ -213,3 +213,15 @@ def test_intervals_hold_the_mean_of_their_group(rng):
             found.append((display.low[0, 1:-1] <= wanted) & (wanted <= display.high[0, 1:-1]))
     for found in hits.values():
         assert 0.93 < np.mean(found) < 0.975
+
+
+def test_intervals_of_weighted_means_hold_them(rng):
+    """Twenty rows of which a few weigh most are as uncertain as ten."""
+    found = []
+    for _ in range(150):
+        x, weight = rng.normal(size=200), rng.exponential(size=200)
+        display = draw(x, x + rng.normal(size=200), sample_weight=weight)
+        ranks = np.argsort(np.argsort(x)) // 20
+        wanted = (np.bincount(ranks, weight * x) / np.bincount(ranks, weight))[1:-1]
+        found.append((display.low[0, 1:-1] <= wanted) & (wanted <= display.high[0, 1:-1]))
+    assert np.mean(found) > 0.935

@@ -170,7 +170,8 @@ class Output:
     ) -> None:
         """Rows: all in JSON and in a pipe, the first ``shown`` on a terminal (0 shows all).
 
-        On a terminal numbers are aligned, and the last columns give way where it is narrow.
+        On a terminal numbers are aligned, columns without any cell are left out, and the last ones
+        give way where it is narrow.
         """
         self._results[name] = [dict(row) for row in rows]
         if self.as_json or not rows:
@@ -185,6 +186,7 @@ class Output:
             return
         visible = rows[:shown] if shown else rows
         cells = {column: aligned(column, [row[column] for row in visible]) for column in columns}
+        cells = {column: texts for column, texts in cells.items() if any(texts)}
         table = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
         drawn = _fitting(cells, self._out.width)
         for column in drawn:
@@ -194,12 +196,13 @@ class Output:
                 justify="right" if number else "left",
                 no_wrap=True,
                 overflow="ellipsis",
+                max_width=drawn[column],
             )
         for place in range(len(visible)):
             style = "bold green" if place == emphasised else ""
             table.add_row(*(Text(cells[column][place]) for column in drawn), style=style)
         self._out.print(table)
-        hidden = [HEADINGS.get(column, column) for column in columns if column not in drawn]
+        hidden = [HEADINGS.get(column, column) for column in cells if column not in drawn]
         if any(hidden):
             names = ", ".join(filter(None, hidden))
             self._out.print(Text(f"No room for: {names}. Widen the terminal.", style="dim"))
@@ -232,8 +235,8 @@ HEADINGS = {
     "balanced_accuracy": "balanced accuracy",
     "r2": "R²",
 }
-#: Spaces between two columns.
-GAP = 2
+#: Spaces between two columns, and letters of a text for which it is shown at all.
+GAP, CUT = 2, 24
 
 
 def for_people(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,16 +291,21 @@ def _pvalue(value: Any) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _fitting(cells: Mapping[str, Sequence[str]], width: int) -> list[str]:
-    """Columns from the first to the last that a line has room for, two at least."""
+def _fitting(cells: Mapping[str, Sequence[str]], width: int) -> dict[str, int]:
+    """Columns from the first to the last that a line has room for, two at least, and how wide.
+
+    A long text at the end is cut.
+    """
     room = width
-    found: list[str] = []
+    found: dict[str, int] = {}
     for name, texts in cells.items():
         needed = max(len(HEADINGS.get(name, name)), *(len(text) for text in texts)) + GAP
         if needed > room and len(found) >= 2:
+            if room >= CUT:
+                found[name] = room - GAP
             break
         room -= needed
-        found.append(name)
+        found[name] = needed
     return found
 
 

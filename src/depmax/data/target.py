@@ -606,9 +606,9 @@ def is_mark(value: Any) -> bool:
 
 
 def is_flat(y: Any) -> bool:
-    """Whether y has one dimension."""
+    """Whether y has one dimension, and is no record of survival times, which has several values."""
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    return len(shape) == 1
+    return len(shape) == 1 and not getattr(getattr(y, "dtype", None), "names", None)
 
 
 def label_type(classes: np.ndarray, like: Any) -> np.ndarray:

@@ -47,6 +47,10 @@ _WORD = re.compile(r"\D*|(?!\s*[+-]?\d).*[^\W\deETZ_].*", re.DOTALL)
 _SPECIAL = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
 
+#: Cells among which one is looked for that shows what the marks in numbers mean.
+FIRST_CELLS = 50
+
+
 def _is_decimal(cell: str) -> bool:
     """Whether the point in a number cannot be a separator of thousands."""
     return "." in cell and re.match(_GROUPED[","], cell) is None
@@ -186,18 +190,19 @@ class CellEvidence:
 
     def _are_plain_numbers(self, text: pl.Series) -> bool:
         """Count the usual case without a closer look: a column that has numbers only, and more."""
-        if self.options.number_is_missing:
-            return False
         if text.len() == 0 or (self.values and not self.are_numbers(".")):
+            return False
+        if self.options.number_is_missing and text.is_in(list(self.options.missing)).any():
             return False
         with_comma = text.len()
         if not self.whole or text.cast(pl.Int64, strict=False).null_count():
             numbers = text.cast(pl.Float64, strict=False).fill_nan(None)
-            first = str(text[0])
-            if numbers.null_count() or (self._may_have_commas and not _is_decimal(first)):
+            decimals = filter(_is_decimal, text.head(FIRST_CELLS).to_list())
+            marked = next(decimals, "" if self._may_have_commas else str(text[0]))
+            if numbers.null_count() or not marked:
                 return False
             self.whole, with_comma = False, 0
-            self.marked = self.marked or first
+            self.marked = self.marked or marked
         self.cells += text.len()
         self.values += text.len()
         self.units.add("")
