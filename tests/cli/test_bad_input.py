@@ -241,6 +241,8 @@ def test_places_that_cannot_be_written(fails: Fails, patients: Path, tmp_path: P
     assert "it is a folder" in fails(5, "select", patients, "-t", "outcome", "-o", "out.csv")
     line = fails(5, "select", patients, "-t", "outcome", "-o", "few.xlsx")
     assert "(.xlsx) is not a known format. Known: .csv" in line
+    for words in (("profile", patients), ("compare", patients, "-t", "outcome")):
+        assert "name it .html" in fails(5, *words, "--report", "page.pdf")
 
 
 def test_a_pipe_is_not_replaced(fails: Fails, patients: Path, tmp_path: Path) -> None:

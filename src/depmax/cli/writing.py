@@ -131,6 +131,14 @@ def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
     return place
 
 
+def require_page(path: str, *, reads: Sequence[str]) -> Path:
+    """The path of a report, which no other program takes for a file of another kind."""
+    place = require_place(path, reads=reads)
+    if place.suffix.lower() not in ("", ".html", ".htm"):
+        raise OutputError(f"Cannot write {path}: a report is a web page, so name it .html.")
+    return place
+
+
 def _existing(name: str) -> Path | None:
     """The file or folder of an input, None for a data set by name or one that is not there."""
     try:

@@ -117,7 +117,7 @@ def compare(
     """
     from depmax.cli.reading import open_source
     from depmax.cli.table import ask
-    from depmax.cli.writing import require_place, writing_to
+    from depmax.cli.writing import require_page, writing_to
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 
@@ -131,7 +131,7 @@ def compare(
     _require_scorer(judging.scoring)
     sizes = _sizes(judging.dimensions)
     most = _most_rows(judging.rows)
-    place = require_place(report, reads=(data,))
+    place = require_page(report, reads=(data,))
     options = reading.options()
     ignored = columns.ignored
     with ExitStack() as until_compared:

@@ -41,12 +41,12 @@ def profile(
     """
     from depmax._text import listed
     from depmax.cli.table import read_rows, require_columns
-    from depmax.cli.writing import require_place, writing_to
+    from depmax.cli.writing import require_page, writing_to
     from depmax.evaluation import profile as profile_of
     from depmax.report import require_report
 
     require_report()
-    place = require_place(report, reads=(data,))
+    place = require_page(report, reads=(data,))
     source = reading.open(data)
     with out.working(f"reading {source.name}"):
         require_columns(drop or (), list(source.schema()), "--drop", source.name)
