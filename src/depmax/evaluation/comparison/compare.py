@@ -152,7 +152,7 @@ def compare(
         holds all.
     planted : bool, default=False
         Then plant targets of known columns on these rows, and count which of them the selectors
-        find: :func:`~depmax.evaluation.planted_recovery`, which takes about as long again; progress
+        find: :func:`~depmax.evaluation.planted_recovery`, which takes once or twice as long; progress
         begins with how long.
 
     Returns
