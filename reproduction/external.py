@@ -84,10 +84,7 @@ def load_external(name: str, *, sha256: str | None = None) -> Dataset:
         _require_checksum(path, sha256)
     table = read_table(path)
     return Dataset(
-        X=table.X,
-        y=table.y,
-        feature_names=table.feature_names,
-        target_name=table.target_name,
+        **vars(table),
         name=name,
         title=name,
         source=str(path),

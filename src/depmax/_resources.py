@@ -316,14 +316,8 @@ def map_threads(
     if threads > 1:  # counting processors reads files, which takes longer than a small part
         # where joblib's backend is a cluster, it counts the processors of all its machines
         threads = min(threads, cpu_count())
-    if threads <= 1:
-        return [work(part) for part in parts]
-    if threads == len(parts):  # this thread takes one of them
-        with ThreadPoolExecutor(threads - 1) as pool:
-            others = [pool.submit(work, part) for part in parts[1:]]
-            return [work(parts[0]), *(other.result() for other in others)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
+    with thread_pool(max(1, threads)) as run:
+        return list(run(work, parts))
 
 
 @contextmanager
@@ -432,9 +426,12 @@ def thread_pool(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
                     results[number] = work(part)
 
             helpers = [pool.submit(take) for _ in range(min(threads, len(waiting)) - 1)]
-            take()  # this thread works too: others may take a while to wake up
-            for helper in helpers:
-                helper.result()
+            try:
+                take()  # this thread works too: others may take a while to wake up
+                for helper in helpers:
+                    helper.result()
+            finally:
+                waiting.clear()  # after an error, or Ctrl-C, nobody takes another
             return [results[number] for number in range(len(results))]
 
         yield run

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import sparse
 
 from depmax import hsic, resolve
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Precomputed
@@ -65,16 +62,6 @@ def test_many_rows_work_through_a_map(rng: np.random.Generator) -> None:
     assert value == pytest.approx(exact, rel=0.2)
 
 
-@given(seed=st.integers(0, 10**6), offset=st.floats(-100, 100))
-@settings(max_examples=20, deadline=None)
-def test_invariant_to_order_and_shift(seed: int, offset: float) -> None:
-    local = np.random.default_rng(seed)
-    A, b = local.normal(size=(15, 2)), local.normal(size=15)
-    order = local.permutation(15)
-    value = hsic(A, b)
-    assert hsic(A[order] + offset, b[order]) == pytest.approx(value, rel=1e-7, abs=1e-10)
-
-
 def test_scale_is_absorbed_by_the_median_bandwidth() -> None:
     assert hsic(1000 * X, y) == pytest.approx(hsic(X, y), rel=1e-10)
 
@@ -99,14 +86,6 @@ def test_block_average_is_unbiased_and_ignores_the_order_of_sorted_rows() -> Non
     exact, blocks = hsic(x, labels), hsic(x, labels, block_size=100)
     assert blocks == pytest.approx(exact, rel=0.1)
     assert hsic(x, labels, block_size=4000) == pytest.approx(exact, rel=1e-10)
-
-
-def test_sparse_rows_equal_dense_ones(rng: np.random.Generator) -> None:
-    counts = rng.poisson(0.3, size=(60, 20)).astype(float)
-    labels = rng.integers(0, 3, 60)
-    for kernel in ("linear", "gaussian", "polynomial"):
-        dense = hsic(counts, labels, kernel=kernel)
-        assert hsic(sparse.csr_matrix(counts), labels, kernel=kernel) == pytest.approx(dense)
 
 
 def test_precomputed_matrices() -> None:
@@ -146,10 +125,6 @@ def test_maximize_takes_the_best_of_the_grid() -> None:
     for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
         assert best >= hsic(X, y, kernel=Gaussian(median * factor)) - 1e-15
     assert hsic(X, y, kernel=Gaussian("maximize")) == pytest.approx(best)
-
-
-def test_a_constant_column_has_no_dependence() -> None:
-    assert hsic(np.ones((20, 1)), y[:20]) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,6 @@ MANY = rng.normal(size=(20, 9))  # nine outputs
 Y = X[:, :3] * [3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(20, 3))  # three outputs
 
 
-@pytest.mark.parametrize("value", [3, np.int64(3)])
-def test_a_number(value: Any) -> None:
-    assert HBFE(value).fit(X, Y).n_components_ == 3
-
-
-@pytest.mark.parametrize("value", [0, -1, 0.0, 1.5, True, None, "all", float("nan")])
-def test_other_values_are_refused_by_name(value: Any) -> None:
-    with pytest.raises(ValueError, match="n_components of HBFE"):
-        HBFE(value).fit(X, Y)
-
-
 def test_more_than_the_columns_or_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="n_features = 4"):
         HBFE(5).fit(X, Y)

@@ -9,7 +9,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS, scan
+from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS
 from depmax.kernels import Gaussian
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
 
@@ -209,16 +209,6 @@ class TestInputs:
         dense = model.fit(text.toarray(), target).transform(text.toarray())
         np.testing.assert_allclose(model.fit_transform(text, target), dense, atol=1e-9)
         np.testing.assert_allclose(model.transform(text), dense, atol=1e-9)
-
-    def test_new_rows_in_chunks(self):
-        model = DeflationFeatures(3, criterion="smc")
-        expected = model.fit(X, y).transform(X)
-        found = model.transform(scan(X, rows_per_chunk=20)).compute()
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-
-    def test_offset_is_no_feature(self):
-        far = DeflationFeatures(3).fit_transform(X + 1e5, y)
-        np.testing.assert_allclose(far, DeflationFeatures(3).fit_transform(X, y), atol=1e-5)
 
     def test_beyond_the_rank(self, rng):
         flat = X[:, :2] @ rng.normal(size=(2, 7))

@@ -71,12 +71,6 @@ class TestDefinition:
 
 @pytest.mark.parametrize("unbiased", [True, False])
 class TestRoutes:
-    def test_sparse_rows(self, unbiased):
-        dense = HBFE(3, unbiased=unbiased).fit(X, NUMBERS)
-        other = HBFE(3, unbiased=unbiased).fit(sparse.csr_matrix(X), NUMBERS)
-        np.testing.assert_allclose(other.components_, dense.components_, atol=1e-9)
-        np.testing.assert_allclose(other.transform(sparse.csr_matrix(X)), dense.transform(X))
-
     def test_primal_equals_dual(self, unbiased):
         primal = HBFE(4, unbiased=unbiased).fit_transform(X, CLASSES)
         model = HBFE(4, unbiased=unbiased, kernel="precomputed").fit(X @ X.T, CLASSES)

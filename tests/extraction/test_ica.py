@@ -11,7 +11,7 @@ from scipy import optimize
 from sklearn.decomposition import PCA, FastICA
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import ICA, load_model, save_model
+from depmax import ICA
 from depmax.extraction import NaturalGradient
 from depmax.extraction._ica_likelihood import HeldRows, Likelihood, Residuals
 
@@ -122,11 +122,6 @@ class TestSources:
     def test_random_starts_never_lose(self) -> None:
         many = ICA(5, n_init=3, random_state=0).fit(X)
         assert many.log_likelihood_ >= self.model.log_likelihood_ - 1e-9
-
-    def test_saved_and_loaded(self, tmp_path) -> None:
-        save_model(self.model, tmp_path / "ica.skops")
-        loaded = load_model(tmp_path / "ica.skops")
-        np.testing.assert_array_equal(loaded.transform(X), self.model.transform(X))
 
 
 class TestNumbers:

@@ -221,10 +221,6 @@ class TestFewRows:
         assert abs(np.corrcoef(features[:, 0], self.y)[0, 1]) > 0.999
         assert model.sources(self.X, self.y).shape == (20, 19)
 
-    def test_single_precision_is_kept(self):
-        features = ICAFX(2).fit_transform(self.X.astype(np.float32), self.y)
-        assert features.dtype == np.float32
-
     def test_fewer_features_than_asked_for(self):
         X = np.outer(self.y, [1.0, 2.0, 3.0])
         with pytest.warns(ConvergenceWarning, match="1 of n_components=2"):

@@ -136,8 +136,3 @@ def test_maps_strings_and_files(tmp_path):
         again = load_model(tmp_path / "model.skops")
         np.testing.assert_array_equal(again.transform(rows), model.transform(rows))
         np.testing.assert_allclose(again.transform_target(target), model.transform_target(target))
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="target_alpha of KernelCCA"):
-        KernelCCA(1, target_alpha=-1.0).fit(X, Z)

@@ -113,11 +113,6 @@ class TestSIR:
     def test_more_slices_than_values(self):
         assert sliced(np.array([2.0, 1.0, 3.0]), 10).tolist() == [1, 0, 2]
 
-    @pytest.mark.parametrize("n_slices", [1, 2.5, True])
-    def test_refuses_slices(self, n_slices):
-        with pytest.raises(ValueError, match="n_slices of SIR"):
-            SIR(n_slices=n_slices).fit(X, NUMBERS)
-
 
 class TestPHD:
     def test_mean_hessian_of_normal_inputs(self):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 from depmax import hsic, resolve
 from depmax.kernels import (
@@ -155,12 +154,6 @@ class TestParameters:
     def test_unknown_ones_are_refused(self, kernel: Kernel) -> None:
         with pytest.raises(ValueError, match="Invalid parameter 'width'"):
             kernel.set_params(kernel__left__width=1.0)
-
-    def test_a_clone_shares_nothing(self, kernel: Kernel) -> None:
-        copy = clone(kernel)
-        assert repr(copy) == repr(kernel)
-        copy.set_params(kernel__left__bandwidth=9.0)
-        assert kernel.get_params()["kernel__left__bandwidth"] == 1.0
 
 
 class TestRecipes:

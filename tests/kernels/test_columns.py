@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 from depmax import hsic, resolve
 from depmax.kernels import Columns, Delta, Gaussian, Laplace, Linear, Spectrum
@@ -55,12 +54,6 @@ class TestPositions:
         for rows in (X, pd.DataFrame(X), sparse.csr_matrix(X)):
             with pytest.raises(ValueError, match=r"positions \[5\].*3 columns"):
                 kernel(rows)
-
-    def test_sparse_rows(self) -> None:
-        kernel = Columns([("a", Gaussian(1.0), [0, 2]), ("b", Linear(), 1)], combine="add")
-        np.testing.assert_allclose(kernel(sparse.csr_matrix(X)), kernel(X), atol=1e-12)
-        mixed = Columns([("a", Laplace(1.0), [0]), ("b", Linear(), 1)])
-        assert not mixed.capabilities.sparse
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -170,12 +163,6 @@ class TestParameters:
         assert set(kernel.get_params()) == {"parts", "combine"}
         with pytest.raises(ValueError, match="'a__bandwidth'"):
             kernel.set_params(a__bandwidth=1.0)
-
-    def test_a_clone_shares_nothing(self) -> None:
-        kernel = by_name()
-        copy = clone(kernel)
-        copy.set_params(size__bandwidth=9.0)
-        assert kernel.get_params()["size__bandwidth"] == 1.0
 
 
 class TestRecipes:

@@ -46,9 +46,6 @@ class TestLookup:
     def test_a_list_of_lists_is_a_matrix(self) -> None:
         assert Precomputed([[2.0, 1.0], [1.0, 3.0]])([1])[0, 0] == 3.0
 
-    def test_single_precision_is_kept(self) -> None:
-        assert Precomputed(K.astype(np.float32))([0, 1]).dtype == np.float32
-
     def test_no_rows(self) -> None:
         assert Precomputed(K)(np.array([], dtype=int)).shape == (0, 0)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -103,12 +102,6 @@ class TestRecipe:
 
 
 class TestRows:
-    def test_sparse_rows(self) -> None:
-        kernel = RidgeKernel("linear", 0.5)
-        assert kernel.capabilities.sparse
-        np.testing.assert_allclose(kernel(sparse.csr_matrix(X)), kernel(X), atol=1e-10)
-        assert not RidgeKernel("laplace").capabilities.sparse
-
     def test_strings(self) -> None:
         words = ["acgt", "aacc", "gtta", "ccgg"]
         kernel = RidgeKernel(Spectrum(1), 2.0)

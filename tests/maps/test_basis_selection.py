@@ -112,9 +112,3 @@ def test_zero_rows_are_represented_by_anything(X):
     assert len(estimator.basis_indices_) == 3
     np.testing.assert_allclose(estimator.fitness_[-1], 1.0)
     np.testing.assert_array_equal(estimator.transform(rows)[-3:], 0.0)
-
-
-@pytest.mark.parametrize(("name", "value"), [("tol", -1.0), ("n_candidates", 0)])
-def test_wrong_parameters_are_named(name, value, X):
-    with pytest.raises(ValueError, match=f"{name} of BasisSelection"):
-        BasisSelection(**{name: value}).fit(X)

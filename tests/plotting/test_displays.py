@@ -25,17 +25,6 @@ from depmax.plotting import (
 )
 
 
-@pytest.fixture(name="ax")
-def make_axes():
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    yield figure.add_subplot()
-    canvas.draw()  # whatever was drawn can be rendered
-
-
 @pytest.fixture(name="data", scope="module")
 def make_data():
     X = np.random.default_rng(0).normal(size=(60, 8))

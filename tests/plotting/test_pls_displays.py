@@ -18,17 +18,6 @@ from depmax.plotting import (
 )
 
 
-@pytest.fixture(name="ax")
-def make_axes():
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    yield figure.add_subplot()
-    canvas.draw()
-
-
 @pytest.fixture(name="model", scope="module")
 def make_model():
     meat = load("tecator")

@@ -7,8 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from scipy import stats
 from scipy.stats import binomtest
 from sklearn.pipeline import make_pipeline
@@ -18,14 +16,6 @@ from depmax import BAHSIC, Expand, Prepare
 from depmax.plotting import RankingDisplay, TargetByColumnDisplay
 
 draw = TargetByColumnDisplay.from_predictions
-
-
-@pytest.fixture(name="ax")
-def make_axes():
-    figure = Figure(layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    yield figure.add_subplot()
-    canvas.draw()
 
 
 @pytest.fixture(name="rng")

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
-from depmax.datasets import load
-from depmax.kernels import Delta, Laplace
+from depmax.kernels import Laplace
 from depmax.selection.hsic_lasso import HSICLasso
 
 rng = np.random.default_rng(0)
@@ -126,9 +123,3 @@ def test_the_same_seed_gives_the_same_blocks() -> None:
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-12)
     other = HSICLasso(5, block_size=20, random_state=4).fit(X, ADDITIVE)
     assert not np.array_equal(one.coef_, other.coef_)
-
-
-def test_in_a_pipeline() -> None:
-    sonar = load("sonar")
-    model = make_pipeline(HSICLasso(8, target_kernel=Delta()), SVC()).fit(sonar.X, sonar.y)
-    assert model.score(sonar.X, sonar.y) > 0.75

@@ -239,12 +239,15 @@ HEADINGS = {
 GAP, CUT = 2, 24
 
 
-def effect_for_people(row: Mapping[str, Any]) -> dict[str, str]:
-    """The effect of a column with its interval in one cell; nothing where there is none."""
-    if "effect" not in row:
-        return {}
-    ends = (row.get(name, float("nan")) for name in ("effect_low", "effect_high"))
-    return {"effect": short_effect(row["effect"], *ends)}
+def for_people(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A column on a terminal: its interval in one cell, nothing that is the same for all."""
+    shown = {name: row[name] for name in ("rank", "column", "score")}
+    if "effect" in row:
+        ends = (row.get(name, float("nan")) for name in ("effect_low", "effect_high"))
+        shown["effect"] = short_effect(row["effect"], *ends)
+    if "pvalue_adjusted" in row:
+        shown["pvalue_adjusted"] = row["pvalue_adjusted"]
+    return shown
 
 
 def aligned(name: str, values: Sequence[Any]) -> list[str]:

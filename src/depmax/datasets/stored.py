@@ -218,10 +218,7 @@ def load(name: str) -> Dataset:
     table = read_table(_folder() / f"{name}{SUFFIX}")
     origin = _read_licence(_folder() / f"{name}.licence.txt")
     return Dataset(
-        X=table.X,
-        y=table.y,
-        feature_names=table.feature_names,
-        target_name=table.target_name,
+        **vars(table),
         name=name,
         title=origin["Title"],
         source=origin["Source"],

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,7 @@ def test_said_everywhere(found):
     best = found.planted.total[0]
     assert f"{best.method} finds {100 * best.found:.0f}%" in text
     assert text in repr(found)
+    assert escape(text) in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()["planted"]))["n_planted"] == 2
     assert str(pickle.loads(pickle.dumps(found)).planted) == text
     report = found.report()

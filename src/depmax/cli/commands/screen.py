@@ -10,7 +10,7 @@ import typer
 from depmax._text import counted
 from depmax.cli import options as o
 from depmax.cli.errors import DataError, ExitCode
-from depmax.cli.output import Output, effect_for_people
+from depmax.cli.output import Output, for_people
 
 if TYPE_CHECKING:
     from depmax.cli.table import Table
@@ -103,16 +103,17 @@ def screen(
     condition = " given " + ", ".join(map(repr, given)) if given else ""
     rate = f"false discovery rate {100 * level:g}%"
     significant = int((found.pvalues_adjusted <= level).sum())
+    smallest = float(found.pvalues_adjusted.min())
+    # That of Simes' test of no dependence at all. Only if no single column proves any are all
+    # columns tested together, at the same level.
+    joint: dict[str, Any] = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
+    with out.working("testing all columns together"):
+        joint = joint if significant else _joint_test(X, table, seed, n_jobs, confounders)
     if significant:
-        # the smallest adjusted p-value is that of Simes' test of no dependence at all
-        smallest = float(found.pvalues_adjusted.min())
-        joint: dict[str, Any] = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
         depend = f"{counted(X.width, 'column')} {'depends' if significant == 1 else 'depend'}"
         alone = f"{significant:,} of {depend} on the target{condition} ({rate})."
         together = None
-    else:  # single columns prove no dependence: only then all are tested together, at this level
-        with out.working("testing all columns together"):
-            joint = _joint_test(X, table, seed, n_jobs, confounders)
+    else:
         alone = f"None of {X.width:,} columns was shown to depend on the target by itself"
         alone += f"{condition} ({rate})."
         together = f"All columns together: {_in_words(joint, level)}."
@@ -143,15 +144,8 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     is no dependence; a person reads both as none.
     """
     size = max(0.0, row.get("effect", row["score"]))
-    return {
-        "rank": row["rank"],
-        "column": row["column"],
-        "score": max(0.0, row["score"]),
-        **effect_for_people(row),
-        "pvalue_adjusted": row["pvalue_adjusted"],
-        "": "█" * round(BAR * size / best),
-        "pvalue": row["pvalue"],
-    }
+    shown = for_people(row) | {"score": max(0.0, row["score"])}
+    return {**shown, "": "█" * round(BAR * size / best), "pvalue": row["pvalue"]}
 
 
 def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:

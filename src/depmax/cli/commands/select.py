@@ -8,7 +8,7 @@ from typing import Any
 
 from depmax._text import counted
 from depmax.cli import options as o
-from depmax.cli.output import Output, effect_for_people
+from depmax.cli.output import Output, for_people
 
 #: Redundant columns that one line names.
 SHOWN = 8
@@ -78,7 +78,7 @@ def select(
     rows: list[dict[str, Any]] = selector.to_frame("polars").to_dicts()  # best first
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
-        rows = [_for_people(row) for row in rows if row["kept"]]
+        rows = [for_people(row) for row in rows if row["kept"]]
     out.table("columns", rows)
     sentence = f"{len(kept)} of {counted(table.X.width, 'column')} selected by {known.name}."
     if getattr(selector, "n_significant_", None) == 0:  # of -n auto
@@ -123,12 +123,3 @@ def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int
     n_other = n_columns - len(redundant) - n_redundant
     if n_redundant and n_other:
         out.say(f"Dropped and not similar to any selected column: {n_other}.")
-
-
-def _for_people(row: dict[str, Any]) -> dict[str, Any]:
-    """A kept column on a terminal: its interval in one cell, nothing that is the same for all."""
-    shown = {"rank": row["rank"], "column": row["column"], "score": row["score"]}
-    shown |= effect_for_people(row)
-    if "pvalue_adjusted" in row:
-        shown["pvalue_adjusted"] = row["pvalue_adjusted"]
-    return shown

@@ -37,7 +37,8 @@ def headline(verdict: Verdict) -> str:
     if v.outcome == "all columns" and v.n_columns == 1:
         return f"The only column predicts {v.target}."
     if v.outcome == "all columns":
-        return f"Use all {counted(v.n_columns, 'column')}: fewer predict {v.target} less well."
+        why = f"fewer predict {v.target} less well" if v.fewer_tried else "nothing less was tried"
+        return f"Use all {counted(v.n_columns, 'column')}: {why}."
     if v.outcome == "few columns suffice":
         return f"{few} {'suffices' if one else 'suffice'}{names}."
     if v.outcome == "better than all":
@@ -110,11 +111,14 @@ def summary(comparison: Comparison) -> str:
         f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
     )
     lines = [head, verdict.headline, *verdict.reasons, *map(str, verdict.cautions)]
-    lines += _leaderboard_lines(comparison)
-    lines += [] if comparison.planted is None else [str(comparison.planted)]
-    lines += limits(comparison)
-    lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_leaderboard_lines(comparison), *_remarks(comparison)])
+
+
+def _remarks(comparison: Comparison) -> list[str]:
+    """What is said after the leaderboard."""
+    failed = [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
+    planted = [] if comparison.planted is None else [str(comparison.planted)]
+    return [*planted, *limits(comparison), *failed]
 
 
 def _leaderboard_lines(comparison: Comparison) -> list[str]:
@@ -143,10 +147,13 @@ def html_summary(comparison: Comparison) -> str:
     """A comparison as HTML, for notebooks."""
     (_, *head), *rows = _leaderboard_cells(comparison)
     verdict = comparison.verdict
-    texts = [*verdict.reasons, *map(str, verdict.cautions), *limits(comparison)]
-    said = "".join(f"<p>{escape(text)}</p>" for text in texts)
     cells = [(f"{mark} {name}".strip(), *rest) for mark, name, *rest in rows]
-    return f"<p><strong>{escape(verdict.headline)}</strong></p>{said}{html_table(head, cells)}"
+    before, after = (
+        "".join(f"<p>{escape(text)}</p>" for text in texts)
+        for texts in ((*verdict.reasons, *map(str, verdict.cautions)), _remarks(comparison))
+    )
+    table = html_table(head, cells)
+    return f"<p><strong>{escape(verdict.headline)}</strong></p>{before}{table}{after}"
 
 
 def judged_on(comparison: Comparison) -> str:
