@@ -390,6 +390,11 @@ class GivenTarget:
         side = GivenSide.of(sample, left, regressions, left.winners)
         return cls(regressions, side, left.winners, sample.rows)
 
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.side.images)
+
     def prepare(self) -> None:
         """What threads would ask for at once."""
         _ = self.regressions.weights
