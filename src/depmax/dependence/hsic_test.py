@@ -43,7 +43,6 @@ from depmax.dependence._nulls.law import (
     Levels,
     Spread,
     counted_pvalue,
-    counts_of,
     is_out_of_range,
     permutation_law,
     spread,
@@ -202,129 +201,159 @@ def hsic_test(
             raise ValueError(
                 "With sample_weight, method must be 'aggregate' or 'permutation', got 'gamma'."
             )
-    draws = _Draws(n_permutations, random_state, effective_n_jobs(n_jobs))
+    how = _How(
+        kernel, target_kernel, method, n_permutations, random_state, effective_n_jobs(n_jobs)
+    )
     if sample_weight is None and is_streamed(X):
         refuse_with_streams("hsic_test", groups=groups, given=given)
-        return _streamed_test(X, y, kernel, target_kernel, method, draws)
+        return how.of_stream(X, y)
     if sample_weight is None:
         refuse_streamed_target(X, y)
     X, groups = without_groups(X, groups)
     if given is not None:
-        return _given_test(X, y, given, kernel, target_kernel, method, groups, draws)
-    return _test(X, y, kernel, target_kernel, method, draws, groups, sample_weight)
+        return how.of_residuals(X, y, given, groups)
+    return how.of_rows(X, y, groups, sample_weight)
 
 
 @dataclass(frozen=True)
-class _Draws:
-    """How many permutations are drawn, from which seed, and in how many threads."""
+class _How:
+    """How a test is made: kernels, the method, and random draws."""
 
-    count: int
+    kernel: Any
+    target_kernel: Any
+    method: str
+    n_permutations: int
     random_state: Any
     n_jobs: int
 
     def generator(self) -> np.random.Generator:
         """The source of all permutations of a test."""
-        if self.count < 1:
-            raise ValueError(f"n_permutations must be at least 1, got {self.count}.")
+        if self.n_permutations < 1:
+            raise ValueError(f"n_permutations must be at least 1, got {self.n_permutations}.")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng(seed)
 
+    def of_rows(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
+    ) -> IndependenceTest:
+        """The test of rows in memory: read, weighted, and permuted as their groups allow."""
+        weighed = None if sample_weight is None else weigh(sample_weight, X, y)
+        if weighed is not None:
+            X, y = weighed.of(X, self.kernel), weighed.of(y, self.target_kernel)
+        of_y = family_of(y, self.target_kernel, self.method, is_target=True)
+        x = family_of(X, self.kernel, self.method)
+        m = x.n_samples
+        require_equal_length(m, of_y.n_samples)
+        require_samples(m, unbiased=True)
+        scheme = scheme_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
+        m, held_for = len(scheme.rows), None if scheme.is_free else "groups"
+        if scheme.is_free:
+            warn_of_neighbours(x.sides[0].rows, of_y.sides[0].rows)
+        elif self.method == "gamma":
+            raise ValueError(
+                "method='gamma' assumes that rows are independent: with groups, omit method or "
+                "pass method='permutation'."
+            )
+        several = len(x.sides) > 1 or len(of_y.sides) > 1
+        held_for = "sample_weight" if weighed is not None and len(x.sides) > 1 else held_for
+        if several and held_for is not None and m > GROUPED_ROWS:
+            raise ValueError(
+                f"method='aggregate' with {held_for} holds whole matrices of many kernels and "
+                f"takes up to {GROUPED_ROWS} rows, got {m}. Pass method='permutation'."
+            )
+        if weighed is not None:
+            of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
+            x, of_y = replace(x, sides=of_x), replace(of_y, sides=counted)
+        if not scheme.is_whole:
+            x, of_y = x.take(scheme.rows), of_y.take(scheme.rows)
+        if several:
+            return self._many(x, of_y, scheme)
+        pair = x.sides[0], of_y.sides[0]
+        found = _by_law(*pair, self.n_jobs) if self.method == "gamma" else None
+        return found or self._one(*pair, scheme)
 
-def _test(
-    X: Any,
-    y: Any,
-    kernel: Any,
-    target_kernel: Any,
-    method: str,
-    draws: _Draws,
-    groups: Any = None,
-    sample_weight: Any = None,
-) -> IndependenceTest:
-    """The test of rows in memory: read, weighted, and permuted as their groups allow."""
-    weighed = None if sample_weight is None else weigh(sample_weight, X, y)
-    if weighed is not None:
-        X, y = weighed.of(X, kernel), weighed.of(y, target_kernel)
-    of_y = family_of(y, target_kernel, method, is_target=True)
-    x = family_of(X, kernel, method)
-    m = x.n_samples
-    require_equal_length(m, of_y.n_samples)
-    require_samples(m, unbiased=True)
-    scheme = scheme_of(groups, m, of_y.sides[0].rows, x.sides[0].rows)
-    m, held_for = len(scheme.rows), None if scheme.is_free else "groups"
-    if scheme.is_free:
-        warn_of_neighbours(x.sides[0].rows, of_y.sides[0].rows)
-    elif method == "gamma":
-        raise ValueError(
-            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
-            "method='permutation'."
+    def _many(self, x: Family, y: Family, scheme: PermutationScheme) -> AggregateTest:
+        """Many kernels, each permuted alike."""
+        if not all(side.is_narrow for side in (*x.sides, *y.sides)):
+            share = (len(x.sides) + len(y.sides)) / 16
+            what = (
+                f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} "
+                f"kernels of X and {len(y.sides)} of y,"
+            )
+            _resources.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
+        found = combine(x, y, self.n_permutations, self.generator(), scheme, self.n_jobs)
+        reached = count_at_least(found.observed, found.permuted, found.slack)
+        return AggregateTest(
+            statistic=found.observed,
+            pvalue=(1 + reached) / (1 + self.n_permutations),
+            method="aggregate",
+            n_samples=x.n_samples,
+            permuted=found.permuted,
+            exchangeable=scheme.reliable,
+            kernels=x.names,
+            target_kernels=y.names,
+            standardized=found.z,
         )
-    several = len(x.sides) > 1 or len(of_y.sides) > 1
-    held_for = "sample_weight" if weighed is not None and len(x.sides) > 1 else held_for
-    if several and held_for is not None and m > GROUPED_ROWS:
-        raise ValueError(
-            f"method='aggregate' with {held_for} holds whole matrices of many kernels and takes up "
-            f"to {GROUPED_ROWS} rows, got {m}. Pass method='permutation'."
+
+    def _one(self, x: Sample, y: Sample, scheme: PermutationScheme) -> IndependenceTest:
+        """One kernel each."""
+        rng = self.generator()
+        if not (x.is_narrow and y.is_narrow):
+            what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
+            _resources.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
+        observed, permuted = permuted_statistics(
+            x, y, self.n_permutations, rng, scheme, self.n_jobs
         )
-    if weighed is not None:
-        of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.weight)
-        x, of_y = replace(x, sides=of_x), replace(of_y, sides=counted)
-    if not scheme.is_whole:
-        x, of_y = x.take(scheme.rows), of_y.take(scheme.rows)
-    if several:
-        return _aggregate_test(x, of_y, draws, scheme)
-    pair = x.sides[0], of_y.sides[0]
-    found = _by_law(*pair, draws.n_jobs) if method == "gamma" else None
-    return found or _permutation_test(*pair, draws, scheme)
-
-
-# --- p-values -------------------------------------------------------------------------------------
-def _aggregate_test(
-    x: Family, y: Family, draws: _Draws, scheme: PermutationScheme
-) -> AggregateTest:
-    """Many kernels, each permuted alike."""
-    if not all(side.is_narrow for side in (*x.sides, *y.sides)):
-        share = (len(x.sides) + len(y.sides)) / 16
-        what = (
-            f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
-            f"of X and {len(y.sides)} of y,"
+        slack = slack_of(x, y)
+        reached = count_at_least(observed, permuted, slack)
+        if slack > SLACK:  # the comparison needs single precision only, the reported value more
+            observed = terms(x, y, unbiased=True, n_jobs=self.n_jobs).hsic()
+        return IndependenceTest(
+            statistic=observed,
+            pvalue=(1 + reached) / (1 + self.n_permutations),
+            method="permutation",
+            n_samples=x.n_samples,
+            permuted=permuted,
+            exchangeable=scheme.reliable,
         )
-        _resources.warn_if_long(what, share * SECONDS_PER_PAIR * x.n_samples**2)
-    found = combine(x, y, draws.count, draws.generator(), scheme, draws.n_jobs)
-    reached = count_at_least(found.observed, found.permuted, found.slack)
-    return AggregateTest(
-        statistic=found.observed,
-        pvalue=(1 + reached) / (1 + draws.count),
-        method="aggregate",
-        n_samples=x.n_samples,
-        permuted=found.permuted,
-        exchangeable=scheme.reliable,
-        kernels=x.names,
-        target_kernels=y.names,
-        standardized=found.z,
-    )
 
+    def of_residuals(self, X: Any, y: Any, given: Any, groups: Any) -> IndependenceTest:
+        """By random signs of what confounders leave, or by the law of these."""
+        kernel, target_kernel, method = self.kernel, self.target_kernel, self.method
+        found, fit = read_conditional(
+            X,
+            y,
+            given,
+            only_kernel(kernel, "kernel", "given"),
+            only_kernel(target_kernel, "target_kernel", "given", auto="auto"),
+            partial(refuse_to_choose, "hsic_test"),
+            method == "aggregate" and is_auto(kernel) and is_auto(target_kernel),
+            groups,
+        )
+        fit.warn()
+        value, m = found.hsic(), found.n_samples
+        if method == "gamma":
+            return IndependenceTest(value, found.law_pvalue(), "gamma", m, fit)
+        pvalue = found.signed_pvalue(self.n_permutations, self.generator())
+        return IndependenceTest(value, pvalue, "wild bootstrap", m, fit)
 
-def _permutation_test(
-    x: Sample, y: Sample, draws: _Draws, scheme: PermutationScheme
-) -> IndependenceTest:
-    """One kernel each."""
-    rng = draws.generator()
-    if not (x.is_narrow and y.is_narrow):
-        what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
-        _resources.warn_if_long(what, SECONDS_PER_PERMUTED_PAIR * x.n_samples**2)
-    observed, permuted = permuted_statistics(x, y, draws.count, rng, scheme, draws.n_jobs)
-    slack = slack_of(x, y)
-    reached = count_at_least(observed, permuted, slack)
-    if slack > SLACK:  # the comparison needs single precision only, the reported value more
-        observed = terms(x, y, unbiased=True, n_jobs=draws.n_jobs).hsic()
-    return IndependenceTest(
-        statistic=observed,
-        pvalue=(1 + reached) / (1 + draws.count),
-        method="permutation",
-        n_samples=x.n_samples,
-        permuted=permuted,
-        exchangeable=scheme.reliable,
-    )
+    def of_stream(self, X: Any, y: Any) -> IndependenceTest:
+        """Of rows that are read a chunk at a time: the law of all, or permutations of some."""
+        inputs, target = aligned(X, y)
+        if target is None:
+            raise ValueError("hsic_test requires y: pass target= to depmax.scan.")
+        how = self
+        if self.method == "gamma":
+            one = only_kernel(self.kernel, "kernel", "method='gamma'")
+            by_law = _law_of_stream(inputs, target, one, self.target_kernel)
+            if by_law is not None:
+                return by_law
+            how = replace(self, method="permutation")
+        found = how.of_rows(*_some_rows(inputs, how.method))
+        if found.n_samples == inputs.shape[0]:
+            return found
+        said = f"{found.method} ({found.n_samples:,} of {inputs.shape[0]:,} rows)"
+        return replace(found, method=said)
 
 
 def _by_law(x: Sample, y: Sample, n_jobs: int = 1) -> IndependenceTest | None:
@@ -338,7 +367,8 @@ def _by_law(x: Sample, y: Sample, n_jobs: int = 1) -> IndependenceTest | None:
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
         return IndependenceTest(cross, counted, "counts", m)
-    if is_out_of_range(law, counts_of(levels_x, levels_y), m):
+    counts = [None if each is None else each.counts for each in (levels_x, levels_y)]
+    if is_out_of_range(law, m, *counts):
         return None
     return IndependenceTest(cross, law.sf(cross), "gamma", m)
 
@@ -354,75 +384,26 @@ def _spread_of_values(y: Sample) -> Spread | None:
     return spread_of_levels(Sample(y.kernel, values).near_origin().gram(), counts)
 
 
-def _given_test(
-    X: Any,
-    y: Any,
-    given: Any,
-    kernel: Any,
-    target_kernel: Any,
-    method: str,
-    groups: Any,
-    draws: _Draws,
-) -> IndependenceTest:
-    """By random signs of residuals, or by the law of these."""
-    found, fit = read_conditional(
-        X,
-        y,
-        given,
-        only_kernel(kernel, "kernel", "given"),
-        only_kernel(target_kernel, "target_kernel", "given", auto="auto"),
-        partial(refuse_to_choose, "hsic_test"),
-        method == "aggregate" and is_auto(kernel) and is_auto(target_kernel),
-        groups,
-    )
-    fit.warn()
-    if method == "gamma":
-        return IndependenceTest(found.hsic(), found.law_pvalue(), "gamma", found.n_samples, fit)
-    pvalue = found.signed_pvalue(draws.count, draws.generator())
-    return IndependenceTest(found.hsic(), pvalue, "wild bootstrap", found.n_samples, fit)
-
-
-def _streamed_test(
-    X: Any, y: Any, kernel: Any, target_kernel: Any, method: str, draws: _Draws
-) -> IndependenceTest:
-    """Of a table that is read a chunk at a time: the law of all rows, or permutations of some."""
-    inputs, target = aligned(X, y)
-    if target is None:
-        raise ValueError("hsic_test requires y: pass target= to depmax.scan.")
-    if method == "gamma":
-        one = only_kernel(kernel, "kernel", "method='gamma'")
-        law = _law_of_column if inputs.shape[1] == 1 else _law_of_stream
-        by_law = law(inputs, target, one, target_kernel)
-        if by_law is not None:
-            return by_law
-        method = "permutation"
-    some = _some_rows(inputs, method)
-    found = _test(*some, kernel, target_kernel, method, draws)
-    if found.n_samples == inputs.shape[0]:
-        return found
-    said = f"{found.method} ({found.n_samples:,} of {inputs.shape[0]:,} rows)"
-    return replace(found, method=said)
-
-
 def _law_of_stream(
     inputs: Any, target: Any, kernel: Any, target_kernel: Any
 ) -> IndependenceTest | None:
-    """The test of all rows by the law of permutations; None if that is not reliable."""
-    x, y = read_pair(inputs, target, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased=True)
-    return _by_law(x, y)
+    """The test of all rows by the law of permutations; None if that is not reliable.
 
-
-def _law_of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> IndependenceTest:
-    """One column, by its counted values: any kernel."""
+    Of one column by its counted values, with any kernel.
+    """
+    if inputs.shape[1] > 1:
+        x, y = read_pair(inputs, target, kernel, target_kernel)
+        require_samples(x.n_samples, unbiased=True)
+        return _by_law(x, y)
     from depmax.dependence._nulls.counted import CountedScreening, CountedTarget
+    from depmax.dependence._nulls.screening import Asked
 
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
     recipe = as_kernel(kernel)
     resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
     counted = CountedScreening(Table(inputs), CountedTarget.of(side, 1e-12))
-    (score, pvalue, *_), method = counted.judged(resolved, 0)
+    (score, pvalue, *_), method = counted.judged(Asked(resolved), 0)
     return IndependenceTest(score, pvalue, method, side.n_samples)
 
 

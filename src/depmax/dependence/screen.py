@@ -24,7 +24,7 @@ from depmax.data.table import (
     without_groups,
 )
 from depmax.data.weights import weigh
-from depmax.dependence._nulls.screening import FOUND, screening_of
+from depmax.dependence._nulls.screening import FOUND, Asked, screening_of
 from depmax.dependence.exchange import exchange_of, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
@@ -217,10 +217,10 @@ def screen(
         missing=missing,
     )
     return _outcome(
-        screening.found(recipe, unbiased=unbiased, full=full, n_jobs=n_jobs),
+        screening.found(Asked(recipe, unbiased, full=full), n_jobs),
         table.names or numbered_columns(table.values.shape[1]),
-        screening.error,
-        method="omnibus" if screening.is_omnibus else "hsic",
+        screening.target.error,
+        method="omnibus" if screening.has_linear else "hsic",
         missing=missing_counts,
         _library=library_of(known),
     )

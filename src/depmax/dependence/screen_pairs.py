@@ -381,46 +381,27 @@ class BestPairs:
     """
 
     def __init__(self, n_pairs: int, law: Law) -> None:
-        self._n_pairs = n_pairs
-        self._law = law
-        self._scores = [np.empty(0)]
-        self._pairs = [np.empty((0, 2), dtype=np.intp)]
-        self._n_held = 0
-        self._threshold = -np.inf
+        self._n_pairs, self._law, self._threshold = n_pairs, law, -np.inf
+        self._scores, self._pairs = np.empty(0), np.empty((0, 2), dtype=np.intp)
         self._counts = np.zeros(RESOLUTION * LARGEST + 1, dtype=np.int64)
 
     def add(self, scores: np.ndarray, pairs: np.ndarray, n_lesser: int = 0) -> None:
         """Add the scores of some pairs; so many more have lesser ones, which count as none."""
-        self._count(scores)
-        self._counts[0] += n_lesser
-        kept = scores >= self._threshold
-        self._hold(scores[kept], pairs[kept])
-
-    def _count(self, scores: np.ndarray) -> None:
         statistics = self._law.n_samples * RESOLUTION * scores
         bins = np.minimum(statistics, len(self._counts) - 1).astype(np.int64)
         np.add.at(self._counts, bins, 1)
-
-    def _hold(self, scores: np.ndarray, pairs: np.ndarray) -> None:
-        self._scores.append(scores)
-        self._pairs.append(pairs)
-        self._n_held += len(scores)
-        if self._n_held > 2 * self._n_pairs:
-            self._drop()
-
-    def _drop(self) -> None:
-        """Sort what is held and keep the best."""
-        scores, pairs = np.concatenate(self._scores), np.concatenate(self._pairs)
+        self._counts[0] += n_lesser
+        kept = scores >= self._threshold
+        scores = np.concatenate([self._scores, scores[kept]])
+        pairs = np.concatenate([self._pairs, pairs[kept]])
         order = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[: self._n_pairs]
-        self._scores, self._pairs = [scores[order]], [pairs[order]]
-        self._n_held = len(order)
-        if self._n_held == self._n_pairs:
-            self._threshold = float(scores[order[-1]])
+        self._scores, self._pairs = scores[order], pairs[order]
+        if len(order) == self._n_pairs:
+            self._threshold = float(self._scores[-1])
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """The largest scores in decreasing order, and the positions of the columns of each."""
-        self._drop()
-        return self._scores[0], self._pairs[0]
+        return self._scores, self._pairs
 
     @property
     def n_seen(self) -> int:

@@ -15,7 +15,7 @@ from depmax.data.columns import Categories
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import constant_columns, is_streamed
 from depmax.data.target import Indicators
-from depmax.dependence._nulls.screening import RowScreening, screening_of
+from depmax.dependence._nulls.screening import Asked, RowScreening, screening_of
 from depmax.dependence._terms import cosine
 from depmax.dependence.exchange import exchange_of
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
@@ -198,7 +198,7 @@ def hsic(question: Question) -> Scored:
     """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
     recipe = column_kernel(question.options.kernel)
     screening = question.screening(question.side, omnibus=recipe.capabilities.telescopes)
-    found = screening.found(recipe, n_jobs=question.options.n_jobs)
+    found = screening.found(Asked(recipe), question.options.n_jobs)
     if question.weight is not None:
         return Scored(found[:, 0])
     if question.is_streamed:
@@ -214,7 +214,7 @@ def mmd(question: Question) -> Scored:
     m = question.target.n_samples
     screening = question.screening(read_target_sample(question.y, "class_balanced"))
     recipe, n_jobs = column_kernel(question.options.kernel), question.options.n_jobs
-    found = screening.found(recipe, unbiased=False, test=False, n_jobs=n_jobs)
+    found = screening.found(Asked(recipe, unbiased=False, test=False), n_jobs)
     scores = np.maximum(found[:, 0], 0.0) * ((m - 1) / m) ** 2
     return Scored(np.where(screening.constant, 0.0, scores), constant=screening.constant)
 
@@ -227,7 +227,7 @@ def alignment(question: Question) -> Scored:
     """
     screening = question.screening(question.side)
     recipe, n_jobs = column_kernel(question.options.kernel), question.options.n_jobs
-    found = screening.found(recipe, unbiased=False, test=False, own=True, n_jobs=n_jobs)
+    found = screening.found(Asked(recipe, unbiased=False, test=False, own=True), n_jobs)
     scores = np.array([cosine(one[0], one[-1], screening.own_biased) for one in found])
     return Scored(np.where(screening.constant, 0.0, scores), constant=screening.constant)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +27,7 @@ from depmax.selection._kernel_ridge import (
 )
 from depmax.selection._scores import images_of, standardized, target_images
 from depmax.selection._search.data import Units, make_units, n_leading
-from depmax.selection._search.how_many import first_sufficient, split_rows
+from depmax.selection._search.how_many import split_rows, sufficient
 from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, Observed
 from depmax.selection._search.selectors import UnitSelector, informative_first
 from depmax.selection.selector import Ranking
@@ -295,24 +294,26 @@ class KernelRidgeElimination(UnitSelector):
         share = max(1, ROWS_FOR_NUMBER // FOLDS)
         folds = [fold[:share] for fold in split_rows(of_rows, FOLDS)]
         rows = np.concatenate(folds)
-        losses, judged = [], []
-        for held_out in folds:
-            train = np.setdiff1d(rows, held_out)
+
+        def errors_of(train: np.ndarray, held_out: np.ndarray) -> dict[int, np.ndarray]:
             part = problem.take(train)
             if not np.any(part.images):
-                continue
+                return {}
             centre = problem.images[train].mean(axis=0)
             spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
             truth = (problem.images[held_out] - centre) / spread
             found = {frozenset[int](): np.sum(truth**2, axis=1)}  # no unit at all: the mean
-            judge = partial(_judge, problem.X[held_out], truth, found)
-            order = self._search(part, units, observed.take(train), judge).order
-            sets = {count: frozenset(order[:count].tolist()) for count in range(len(order) + 1)}
-            judged.append(of_rows[held_out])
-            losses.append({count: found[each] for count, each in sets.items() if each in found})
-        sizes = sorted(set.intersection(*map(set, losses)))
-        errors = np.hstack([[of_fold[size] for size in sizes] for of_fold in losses])
-        return sizes[first_sufficient(errors, np.concatenate(judged))]
+
+            def judge(active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
+                penalty = float(part.penalties[errors.argmin()])
+                predicted = regression.predict(problem.X[held_out], penalty)
+                found[frozenset(active)] = np.sum((truth - predicted) ** 2, axis=1)
+
+            order = self._search(part, units, observed.take(train), judge).order.tolist()
+            sets = {count: frozenset(order[:count]) for count in range(len(order) + 1)}
+            return {count: found[each] for count, each in sets.items() if each in found}
+
+        return sufficient(of_rows, [(np.setdiff1d(rows, each), each) for each in folds], errors_of)
 
     def _describe(self, problem: RidgeProblem, units: Units, found: Ranking) -> None:
         """Set the error and the penalty of the kept columns."""
@@ -326,22 +327,6 @@ class KernelRidgeElimination(UnitSelector):
 
     def _report(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
         self._say(len(active), f"leave-one-out error {errors.min():.6g}")
-
-
-def _judge(
-    held_out: np.ndarray,
-    truth: np.ndarray,
-    losses: dict[frozenset[int], np.ndarray],
-    active: Sequence[int],
-    regression: Regression,
-    errors: np.ndarray,
-) -> None:
-    """Predict rows that a search has not seen by a set of units: the squared error of every row.
-
-    The penalty is that of the least leave-one-out error.
-    """
-    penalty = float(regression.problem.penalties[errors.argmin()])
-    losses[frozenset(active)] = np.sum((truth - regression.predict(held_out, penalty)) ** 2, axis=1)
 
 
 # --- the search -----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from depmax.cli.reading.dialect import (
     WHITESPACE,
     Dialect,
     Lines,
+    between_spaces,
     find_dialect,
     open_text,
 )
@@ -141,7 +142,7 @@ class Delimited(Source):
     def _stream(self) -> Any:
         """The file as text in UTF-8 with one character between cells."""
         plain = self.dialect.encoding in ("utf-8", "utf-8-sig")
-        if plain and self.dialect.separator != WHITESPACE:
+        if plain and self.dialect.separator != WHITESPACE and not self.dialect.lacks_first:
             packed = self.path.suffix.lower() == ".gz"
             return pa.input_stream(str(self.path), compression="gzip" if packed else None)
         return _Recoded(self)
@@ -160,11 +161,12 @@ class Delimited(Source):
         width = len(dialect.names)
         first = "the header names" if dialect.header else "the first line has"
         for line, cells in self._numbered_rows():
-            if cells and len(cells) != width:
+            unnamed = dialect.lacks_first and line == 1
+            if cells and len(cells) + unnamed != width:
                 return DataError(
                     f"{self.name}, line {line}: {counted(len(cells), 'cell')}, but {first} "
                     f"{width}. Put cells that hold the separator {dialect.separator!r} in double "
-                    "quotes."
+                    f"quotes{', and remove titles above the header' * dialect.header}."
                 )
         return None
 
@@ -199,13 +201,18 @@ class _Recoded(io.RawIOBase):
 
     def _recoded(self) -> Iterator[bytes]:
         dialect = self._source.dialect
+        if dialect.lacks_first:
+            yield b"\t" if dialect.separator == WHITESPACE else dialect.separator.encode()
         with open_text(self._source.path, dialect.encoding) as stream:
             if dialect.separator != WHITESPACE:
                 while part := stream.read(1 << 20):
                     yield part.encode()
                 return
             for line in Lines(stream, self._source.path):
-                yield ("\t".join(line.split()) + "\n").encode()
+                cells = between_spaces(line)
+                if '"' in line:
+                    cells = ['"' + cell.replace('"', '""') + '"' for cell in cells]
+                yield ("\t".join(cells) + "\n").encode()
 
     def readable(self) -> bool:
         return True

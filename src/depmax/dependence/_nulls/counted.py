@@ -50,7 +50,7 @@ from depmax.dependence._nulls.linear_part import (
     permuted_pvalue,
 )
 from depmax.dependence._nulls.permutation import SLACK
-from depmax.dependence._nulls.screening import FOUND
+from depmax.dependence._nulls.screening import FOUND, Asked
 from depmax.dependence._nulls.sorted_columns import MEDIAN_POINTS, SPECTRUM_POINTS, places_by_rank
 from depmax.dependence._terms import Terms, centred_gram
 from depmax.kernels import Delta
@@ -464,7 +464,7 @@ class CountedScreening:
     """
 
     def __init__(self, table: Table, target: CountedTarget) -> None:
-        self.table, self.target, self.error = table, target, target.error
+        self.table, self.target = table, target
         self.rows: StreamRows = table.values
         visited = self.rows.stream.total(look_at_columns)
         self.constant = visited.constant
@@ -478,7 +478,7 @@ class CountedScreening:
             self.columns += [CountedColumn.of(grid, sums) for grid, sums in counted]
         self.own_y, self.spread = target.own(found.fourth), target.spread(found.fourth)
         self.linear = target.linear(found.powers)
-        self.is_omnibus = self.linear is not None
+        self.has_linear = self.linear is not None
 
     @property
     def own_biased(self) -> float:
@@ -502,25 +502,16 @@ class CountedScreening:
         gram = centred_gram(np.asarray(kernel(values, values), dtype=np.float64), column.counts)
         return kernel, LevelGram(column, gram, self.target.images.rank)
 
-    def found(
-        self,
-        recipe: Kernel,
-        *,
-        unbiased: bool = True,
-        test: bool = True,
-        own: bool = False,
-        full: bool = True,
-        n_jobs: int | None = None,
-    ) -> np.ndarray:
+    def found(self, asked: Asked, n_jobs: int | None = None) -> np.ndarray:
         """What is found out about every column (``FOUND``); ends of intervals are not known."""
         found = np.full((len(self.columns), len(FOUND)), np.nan)
 
         def fill(position: int) -> None:
-            if test:
-                found[position, :4] = self.judged(recipe, position, unbiased=unbiased)[0]
+            if asked.test:
+                found[position, :4] = self.judged(asked, position)[0]
                 return
-            levels, column = self.levels(recipe, position)[1], self.columns[position]
-            found[position, 0] = levels.hsic(column, unbiased=unbiased)
+            levels, column = self.levels(asked.recipe, position)[1], self.columns[position]
+            found[position, 0] = levels.hsic(column, unbiased=asked.unbiased)
             squares = column.counts @ levels.gram**2 @ column.counts
             found[position, 6] = squares / (self.rows.shape[0] - 1) ** 2
 
@@ -528,12 +519,10 @@ class CountedScreening:
             map_threads(fill, range(len(found)), n_jobs)
         return found
 
-    def judged(
-        self, recipe: Kernel, position: int, *, unbiased: bool = True
-    ) -> tuple[tuple[float, float, float, float], str]:
+    def judged(self, asked: Asked, position: int) -> tuple[tuple[float, float, float, float], str]:
         """Score, p-value, bandwidth and effect of a column, and how the p-value was found."""
         column = self.columns[position]
-        kernel, levels = self.levels(recipe, position)
+        kernel, levels = self.levels(asked.recipe, position)
         bandwidth = float(getattr(kernel, "bandwidth", np.nan))
         if len(column.values) < 2:
             return (0.0, 1.0, bandwidth, 0.0), "gamma"
@@ -547,7 +536,7 @@ class CountedScreening:
         pvalue, method = self._pvalue(statistic, law, levels, linear)
         both = spread.squares / (m * (m - 3)), self.own_y
         effect = statistic / math.sqrt(both[0] * both[1]) if min(both) > 0.0 else 0.0
-        score = statistic if unbiased else levels.hsic(column, unbiased=False)
+        score = statistic if asked.unbiased else levels.hsic(column, unbiased=False)
         return (score, pvalue, bandwidth, min(1.0, max(0.0, effect))), method
 
     def _pvalue(
@@ -565,7 +554,7 @@ class CountedScreening:
                 return pvalue_of_counts(m, ones_x, ones_y, n_both), "counts"
         scores = normal_scores(column.counts)
         scores /= np.sqrt(column.counts @ scores**2)
-        if is_out_of_range(law, (column.counts, None if target is None else target.counts), m):
+        if is_out_of_range(law, m, column.counts, None if target is None else target.counts):
             permuted = self._permuted(levels, linear, scores)
             observed = statistic, 0.0 if linear is None else linear.share(scores, column)
             rank = None if linear is None else linear.law.rank

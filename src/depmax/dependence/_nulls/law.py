@@ -383,22 +383,17 @@ def n_rare(counts: np.ndarray) -> int:
     return int(counts.sum() - counts.max())
 
 
-#: Rows of every value of x and of y, where these are known.
-Counts = tuple[np.ndarray | None, np.ndarray | None]
+def is_out_of_range(
+    law: PermutationLaw, n_samples: int, x: np.ndarray | None, y: np.ndarray | None
+) -> bool:
+    """Whether the rows must be permuted, since the law is not close to that of permutations.
 
-
-def counts_of(x: Levels | None, y: Levels | None) -> Counts:
-    """Rows of every level of both sides."""
-    return None if x is None else x.counts, None if y is None else y.counts
-
-
-def is_out_of_range(law: PermutationLaw, counts: Counts, n_samples: int) -> bool:
-    """Whether the rows must be permuted, since the law is not close to that of permutations."""
+    ``x`` and ``y`` say how many rows have each value, where that is known.
+    """
     if law.scale == 0.0:
         return False
     if law.skewness > SKEWEST or n_samples < FEWEST_ROWS or law.n_shared < SHARED:
         return True
-    x, y = counts
     if x is None or y is None:
         return False
     rare_x, rare_y = n_rare(x), n_rare(y)
@@ -448,34 +443,6 @@ def sequential_pvalue(
         if done == most:
             break
     return (1 + reached) / (1 + done)
-
-
-def pvalue_of(
-    statistic: float,
-    law: PermutationLaw,
-    counts: Counts,
-    n_samples: int,
-    counted: float | None,
-    permuted: Callable[[], Iterable[np.ndarray]],
-    slack: float,
-) -> tuple[float, str]:
-    """P-value of HSIC₁ of one column and how it was found: counted, from permutations, by the law.
-
-    Parameters
-    ----------
-    statistic : float
-    law : PermutationLaw
-    counts : Counts
-    n_samples : int
-    counted : exact p-value, where both sides have two values
-    permuted : values under permutations, in chunks
-    slack : standard deviations within which two of them are ties
-    """
-    if counted is not None:
-        return counted, "counts"
-    if is_out_of_range(law, counts, n_samples):
-        return sequential_pvalue(statistic, permuted(), slack * law.scale), "permutation"
-    return law.sf(statistic), "gamma"
 
 
 def is_varied(side: Sample, name: str) -> bool:

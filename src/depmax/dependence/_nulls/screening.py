@@ -1,9 +1,13 @@
-"""A target that columns are screened against, some cells missing: scores, p-values, effects."""
+"""Columns against a target: scores, p-values, effects, wherever the rows come from.
+
+``screening_of`` gives an object that answers what is ``Asked`` of every column. Rows in memory are
+compared here; those with weights in ``weighted``, those read a chunk at a time in ``counted``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,11 +33,10 @@ from depmax.dependence._nulls.law import (
     Levels,
     Spread,
     counted_pvalue,
-    counts_of,
     gamma_sf,
+    is_out_of_range,
     n_rare,
     permutation_law,
-    pvalue_of,
     pvalue_of_counts,
     sequential_pvalue,
     spread,
@@ -81,7 +84,7 @@ class Asked:
     test: bool = True  # for p-values and effects
     own: bool = False  # for HSIC₀ of a column with itself
     level: bool = False  # whether missing cells are a value of their own
-    full: bool = True  # whether every p-value is computed in full
+    full: bool = False  # whether every p-value is computed in full, however many there are
 
 
 @dataclass
@@ -195,14 +198,21 @@ class ScreeningTarget:
             n_candidates[place] = choice.n_candidates
         return SortedColumns.of(columns, widths), n_candidates
 
-    def of_sorted(self, asked: Asked, columns: np.ndarray) -> np.ndarray:
-        """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed."""
+    def of_sorted(self, asked: Asked, blocks: Iterable[np.ndarray]) -> np.ndarray:
+        """Lines of ``FOUND``, then the least that the p-value can be, NaN where it is computed.
+
+        Of blocks of columns, given one per line.
+        """
+        room = np.empty_like(self.coordinates.psi)  # taken once: it may be large
+        return np.concatenate([self._of_block(asked, columns, room) for columns in blocks])
+
+    def _of_block(self, asked: Asked, columns: np.ndarray, room: np.ndarray) -> np.ndarray:
         m, y = self.n_samples, self.levels
         block, n_candidates = self.sorted(asked.recipe, columns)
         units = None if self.is_free else self.scheme.units
         codes = y.codes if y is not None and len(y.counts) == 2 else None
         own_y = self.own_shares if asked.test else None
-        sums = block.sums(self.coordinates, own_y, codes, units)
+        sums = block.sums(self.coordinates, own_y, codes, units, room)
         trace, varies = float(self.coordinates.squares.sum()), sums["constant"] == 0.0
         statistic = self.coordinates.hsic(sums["inner"], sums["middle"], sums["total"] * trace)
         scores = statistic if asked.unbiased else (sums["inner"] + trace) / (m - 1) ** 2
@@ -318,7 +328,7 @@ class ScreeningTarget:
         """What is found out about a column with any kernel (``FOUND``)."""
         recipe = asked.recipe
         if recipe.capabilities.telescopes:
-            return self.of_sorted(replace(asked, full=True), column[np.newaxis])[0, :-1]
+            return self.of_sorted(replace(asked, full=True), [column[np.newaxis]])[0, :-1]
         rows, choice = column[:, np.newaxis], Choice(self.side)
         kernel = recipe.resolve(rows, choice)
         side, found = Sample(kernel, rows), np.full(len(FOUND), np.nan)
@@ -343,10 +353,15 @@ class ScreeningTarget:
             observed = terms(part, linear, unbiased=True).hsic()
             chunks = permutation_chunks(part, linear, self.scheme)
             return sequential_pvalue(observed, chunks, SLACK * law.scale)
+        counted = counted_pvalue(levels, self.levels)
+        if counted is not None:
+            return counted
         statistic = score if unbiased else terms(side, self.side, unbiased=True).hsic()
-        counts, counted = counts_of(levels, self.levels), counted_pvalue(levels, self.levels)
-        permuted, slack = partial(permutation_chunks, side, self.side), slack_of(side, self.side)
-        return pvalue_of(statistic, law, counts, side.n_samples, counted, permuted, slack)[0]
+        counts = [None if each is None else each.counts for each in (levels, self.levels)]
+        if is_out_of_range(law, side.n_samples, *counts):
+            slack = slack_of(side, self.side) * law.scale
+            return sequential_pvalue(statistic, permutation_chunks(side, self.side), slack)
+        return law.sf(statistic)
 
     def of_gapped(self, asked: Asked, column: np.ndarray) -> np.ndarray:
         """Score of the rows with a value, and of the gaps where these are values of their own.
@@ -464,13 +479,8 @@ class RowScreening:
     missing: Missing
 
     @property
-    def error(self) -> float:
-        """Part of the trace that is left out."""
-        return float(self.target.error)
-
-    @property
-    def is_omnibus(self) -> bool:
-        """Whether there is a linear part."""
+    def has_linear(self) -> bool:
+        """Whether p-values see the linear part of a dependence, too."""
         return self.target.linear is not None
 
     @cached_property
@@ -490,35 +500,24 @@ class RowScreening:
         values = self.table.values
         return values.tocsc() if sparse.issparse(values) else values
 
-    def found(
-        self,
-        recipe: Kernel,
-        *,
-        unbiased: bool = True,
-        test: bool = True,
-        own: bool = False,
-        full: bool = False,
-        n_jobs: int | None = None,
-    ) -> np.ndarray:
-        """What is found out about every column (``FOUND``), NaN where it is not asked for.
-
-        ``full``: whether all p-values are computed in full, however many columns there are.
-        """
+    def found(self, asked: Asked, n_jobs: int | None = None) -> np.ndarray:
+        """What is found out about every column (``FOUND``), NaN where it is not asked for."""
         values, target = self.values, self.target
         d = values.shape[1]
-        full = full or d <= MANY_COLUMNS or not target.is_free
-        asked = Asked(recipe, unbiased, test, own, self.missing == "level", full)
+        full = asked.full or d <= MANY_COLUMNS or not target.is_free
+        asked = replace(asked, level=self.missing == "level", full=full)
         gapped = np.zeros(d, dtype=bool)
         if has_missing(values):
             gapped = np.isnan(values).any(axis=0)
-        in_blocks = recipe.capabilities.telescopes & ~gapped
+        in_blocks = asked.recipe.capabilities.telescopes & ~gapped
         in_blocks[list(self.table.categories)] = False
-        target.prepare()
+        if asked.test:
+            target.prepare()
 
         def work(part: np.ndarray) -> np.ndarray:
             if in_blocks[part[0]]:
                 blocks = (_columns(values, part[some]) for some in slices(len(part), size))
-                return np.concatenate([target.of_sorted(asked, one) for one in blocks])
+                return np.asarray(target.of_sorted(asked, blocks))
             (column,), place = _columns(values, part), int(part[0])
             mine = replace(asked, recipe=Delta()) if place in self.table.categories else asked
             alone = target.of_gapped if gapped[place] else target.alone
@@ -540,7 +539,7 @@ class RowScreening:
                 matter = [some_matter[some] for some in slices(len(some_matter), size)]
                 found_again = map_threads(
                     lambda part: target.of_sorted(
-                        replace(asked, full=True), _columns(values, part)
+                        replace(asked, full=True), [_columns(values, part)]
                     ),
                     matter,
                     n_jobs,

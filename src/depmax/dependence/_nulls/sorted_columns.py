@@ -150,11 +150,12 @@ class SortedColumns:
         own_y: np.ndarray | None = None,
         codes: np.ndarray | None = None,
         units: np.ndarray | None = None,
+        room: np.ndarray | None = None,
     ) -> dict[str, np.ndarray]:
         """Sums of every column with a target, by name (``_laplace_loop.SUMS``).
 
         Effects need (B̃ ∘ B̃)1 of the target, ``own_y``; ``codes`` are its levels, if these matter,
-        ``units`` the independent units of rows.
+        ``units`` the independent units of rows. ``room`` is memory of the size of Ψ, if at hand.
         """
         from depmax.dependence._nulls._laplace_loop import SUMS, column_sums
 
@@ -169,7 +170,7 @@ class SortedColumns:
             none if codes is None else codes.astype(np.int64),
             none if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64),
             own_y is not None,
-            np.empty_like(target.psi),
+            np.empty_like(target.psi) if room is None else room,
             found,
         )
         return dict(zip(SUMS, found.T, strict=True))

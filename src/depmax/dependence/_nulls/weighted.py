@@ -9,6 +9,7 @@ classes of y belong to y: then X is permuted against (y, w), likewise (docs/math
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -70,7 +71,7 @@ def are_of_classes(y: Sample, weight: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class Permuted:
+class PermutedTarget:
     """What is permuted against columns: the target without weights, or with those of classes."""
 
     psi: np.ndarray  # about its mean, of shape (m, rank)
@@ -78,7 +79,7 @@ class Permuted:
     linear: LinearPart | None  # if p-values see it too
 
     @classmethod
-    def of(cls, plain: Sample, weight: np.ndarray, tol: float, omnibus: bool) -> Permuted:
+    def of(cls, plain: Sample, weight: np.ndarray, tol: float, omnibus: bool) -> PermutedTarget:
         """Of a target whose kernel was read without weights."""
         psi = np.ascontiguousarray(coordinates_to(plain, tol)[0], dtype=np.float64)
         linear = LinearPart.of(plain, psi) if omnibus else None
@@ -118,7 +119,7 @@ class WeighedTarget:
 
     side: Sample  # coordinates with LLᵀ to tol, with the linear kernel and the weights
     error: float  # part of the kernel's trace that the coordinates leave out
-    permuted: Permuted | None  # for p-values, if these are wanted
+    permuted: PermutedTarget | None  # for p-values, if these are wanted
     is_free: ClassVar[bool] = True
 
     @classmethod
@@ -132,7 +133,7 @@ class WeighedTarget:
         assert side.weight is not None
         coordinates, error = coordinates_to(side, tol)
         coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-        permuted = None if plain is None else Permuted.of(plain, side.weight, tol, omnibus)
+        permuted = None if plain is None else PermutedTarget.of(plain, side.weight, tol, omnibus)
         return cls(Sample(Linear(), coordinates, weight=side.weight), error, permuted)
 
     @property
@@ -150,8 +151,9 @@ class WeighedTarget:
         if self.permuted is not None:
             _ = self.permuted.orders
 
-    def of_sorted(self, asked: Asked, columns: np.ndarray) -> np.ndarray:
-        """Lines of ``FOUND`` and NaN, of columns with the Laplace kernel."""
+    def of_sorted(self, asked: Asked, blocks: Iterable[np.ndarray]) -> np.ndarray:
+        """Lines of ``FOUND`` and NaN, of blocks of columns with the Laplace kernel."""
+        columns = np.concatenate(list(blocks))
         found = np.full((len(columns), len(FOUND) + 1), np.nan)
         found[:, :3] = [self._of_sorted(asked.recipe, each, asked.unbiased) for each in columns]
         return found

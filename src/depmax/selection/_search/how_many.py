@@ -12,6 +12,7 @@ itself would not work: a weaker unit may add information and yet lower a normali
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,20 +48,39 @@ def n_predictive(selector: HSICSelector, recipe: Kernel, observed: Observed) -> 
         )
     of_rows = observed.exchange.units(m)
     first, second = split_rows(of_rows, 2)
-    sizes = sizes_to_compare(len(units.columns))
-    errors, judged = [], []
-    for rows, others in ((first, second), (second, first)):
+    sizes = sizes_to_compare(len(units.columns)).tolist()
+
+    def errors_of(rows: np.ndarray, others: np.ndarray) -> dict[int, np.ndarray]:
         search = selector._search_on(rows, units, target, recipe)
         # everything that decides the order is read off these rows
-        order = selector._decide(
-            search, replace(observed.take(rows), rows=np.arange(len(rows)))
-        ).order
+        part = replace(observed.take(rows), rows=np.arange(len(rows)))
+        order, learnt = selector._decide(search, part).order, rows[:ROWS]
         sets = [search.columns(order[:size]) for size in sizes]
-        learnt = rows[:ROWS]
-        of_learnt = of_rows[learnt]
-        errors.append(_errors(search, sets, target, learnt, others[:ROWS], of_learnt))
-        judged.append(of_rows[others[:ROWS]])
-    return int(sizes[first_sufficient(np.hstack(errors), np.concatenate(judged))])
+        errors = _errors(search, sets, target, learnt, others, of_rows[learnt])
+        return dict(zip(sizes, errors, strict=True))
+
+    return sufficient(of_rows, [(first, second[:ROWS]), (second, first[:ROWS])], errors_of)
+
+
+def sufficient(
+    of_rows: np.ndarray,
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    errors_of: Callable[[np.ndarray, np.ndarray], Mapping[int, np.ndarray]],
+) -> int:
+    """Number of leading units that loses next to nothing, of those compared in every split.
+
+    Parameters
+    ----------
+    of_rows : the independent unit of every row
+    splits : rows to learn from, and rows to judge by
+    errors_of : squared errors of these rows by the number of units; nothing if a split is useless
+    """
+    found = [(held_out, errors_of(rows, held_out)) for rows, held_out in splits]
+    found = [(held_out, errors) for held_out, errors in found if errors]
+    sizes = sorted(set.intersection(*(set(errors) for _, errors in found)))
+    both = np.hstack([[errors[size] for size in sizes] for _, errors in found])
+    judged = np.concatenate([of_rows[held_out] for held_out, _ in found])
+    return sizes[first_sufficient(both, judged)]
 
 
 def split_rows(of_rows: np.ndarray, n_parts: int) -> list[np.ndarray]:

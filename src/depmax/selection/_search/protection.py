@@ -23,7 +23,7 @@ from depmax.data.columns import Categories, Missing
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import Table, has_missing, some_rows
 from depmax.data.weights import repeated_rows
-from depmax.dependence._nulls.screening import screening_of
+from depmax.dependence._nulls.screening import Asked, screening_of
 from depmax.dependence._nulls.sorted_columns import TargetCoordinates
 from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import FREE, Exchange, TooFewWays
@@ -96,7 +96,7 @@ class Observed:
         screening = screening_of(
             table, self.target, SCREENING_TOL, exchange=self.exchange, missing=self.missing
         )
-        return screening.found(Laplace(), n_jobs=self.n_jobs)
+        return screening.found(Asked(Laplace()), self.n_jobs)
 
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
