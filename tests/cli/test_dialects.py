@@ -255,6 +255,29 @@ def test_cells_between_spaces(tmp_path: Path) -> None:
     assert _agree(tmp_path / "b.csv")["town"].to_list() == ["New York", "Los Angeles"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", '"size" "town"\n"1" 2.5 "New York"\n"2" 3.5 "Bern"\n'),
+        ("a.txt", "size\ttown\n1\t2.5\tNew York\n2\t3.5\tBern\n"),
+        ("a.csv", '"size","town"\n"1",2.5,"New York"\n"2",3.5,"Bern"\n'),
+    ],
+)
+def test_names_of_rows_as_r_writes_them(name: str, text: str, tmp_path: Path) -> None:
+    """The header does not name the first column."""
+    (tmp_path / name).write_text(text)
+    frame = _agree(tmp_path / name)
+    assert frame.rows() == [(1, 2.5, "New York"), (2, 3.5, "Bern")]
+    assert frame.columns == ["column_1", "size", "town"]
+
+
+@pytest.mark.parametrize("row", ["5,6,", "1,6,7"])
+def test_a_separator_too_many_is_no_name(row: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"a,b\n1,2,\n{row}\n")
+    with pytest.raises(DataError, match="line 2: 3 cells, but the header names 2"):
+        open_source(str(tmp_path / "a.csv")).read()
+
+
 def test_a_few_words_among_numbers_are_mentioned(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1.5,1\n2.5,0\nerror,1\n3.5,0\n")
     source = open_source(str(tmp_path / "a.csv"))

@@ -191,7 +191,7 @@ def test_entities_are_refused(tmp_path: Path) -> None:
         _read(bomb)
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a.xlsb", "a.ods"])
+@pytest.mark.parametrize("name", ["a.xls", "a.xlsb", "a.ods", "a.sav"])
 def test_other_formats_are_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
     with pytest.raises(DataError, match=r"Save it as \.xlsx or \.csv"):

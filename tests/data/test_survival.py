@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "negative": (_with("time", 3, -1.0), ValueError, "'time' of y has negative"),
     "infinite": (_with("time", 3, np.inf), ValueError, "'time' of y has infinite"),
     "no event": (structured(False, TIME), ValueError, "no event"),
-    "three codes": (_with("event", 3, 2.0), ValueError, "'event' of y must be True"),
+    "three codes": (_with("event", 3, 2.0), ValueError, "holds 0, 1, 2: compare it"),
     "text": (pd.DataFrame({"event": ["yes"] * N, "time": TIME}), TypeError, "'event'.*String"),
     "two times": (np.zeros(N, dtype=[("a", float), ("b", float)]), TypeError, "booleans"),
     "three fields": (np.zeros(N, dtype=[("a", bool), ("b", float), ("c", int)]), TypeError, "'c'"),

@@ -343,3 +343,22 @@ def test_streamed_rows() -> None:
     assert_allclose(streamed.scale_, whole.scale_)
     assert_allclose(streamed.transform(frame), whole.transform(frame))
     assert np.isnan(streamed.transform(frame.with_columns(a=None))["a"].to_numpy()).all()
+
+
+@pytest.mark.parametrize("library", [*LIBRARIES, "pandas, NaN"])
+@pytest.mark.parametrize("encode", [False, True])
+def test_new_rows_that_all_lack_a_category_have_lost_its_type(library: str, encode: bool) -> None:
+    """One row to predict, of which a text or a truth value is missing."""
+    table = pl.DataFrame(
+        {"n": [1.0, 2.0, 4.0], "text": ["b", "a", "b"], "flag": [True, True, False]}
+    )
+    make = LIBRARIES.get(library, lambda frame: frame.to_pandas())
+    if library == "pandas":
+        make = lambda frame: frame.to_pandas()  # noqa: E731
+    prepare = Prepare(encode=encode).fit(make(table))
+    lost = table[:1].with_columns(text=None, flag=None)
+    new = make(lost) if library != "pandas, NaN" else lost.to_pandas().astype({"text": float})
+    filled = prepare.transform(make(table[:1].with_columns(text=pl.lit("b"), flag=True)))
+    assert columns(prepare.transform(new)) == columns(filled)
+    with pytest.raises(TypeError, match="is numeric"):
+        prepare.transform(make(table.with_columns(text=pl.lit(1.0))))

@@ -9,6 +9,8 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.feature_selection import SelectKBest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from depmax.evaluation import stability, stability_of
 from depmax.selection.dependence_filter import DependenceFilter
@@ -96,6 +98,12 @@ class TestResampling:
         np.testing.assert_array_equal(one.frequencies, two.frequencies)
         other = stability(selector, X, y, random_state=1, **options)
         assert (one.frequencies != other.frequencies).any()
+
+    def test_a_pipeline_that_ends_with_a_selector(self, X):
+        alone = stability(DependenceFilter(2), X, X[:, 1], n_resamples=5, random_state=0)
+        model = make_pipeline(StandardScaler(), DependenceFilter(2))
+        found = stability(model, X, X[:, 1], n_resamples=5, random_state=0)
+        np.testing.assert_array_equal(found.frequencies, alone.frequencies)
 
     def test_the_selector_stays_as_it_is(self, X):
         selector = DependenceFilter(2)

@@ -282,10 +282,12 @@ class Columns:
         """A frame with categorical columns as codes."""
         changed: list[Any] = []
         for place, (column, dtype) in enumerate(frame.schema.items()):
-            nominal = is_nominal(dtype)
-            if nominal != (place in self.categories):
+            nominal, known = is_nominal(dtype), place in self.categories
+            # a few new rows may all lack a category, and with it its type
+            nominal |= known and frame[:, place].null_count() == len(frame)
+            if nominal != known:
                 self._refuse_other_type(column, place, nominal)
-            if dtype.is_numeric() and not isinstance(dtype, WIDE):
+            if dtype.is_numeric() and not isinstance(dtype, WIDE) and not known:
                 continue  # read by its own library; one by one is slow for many columns
             series = frame[:, place]
             if nominal:

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from depmax._text import listed
 from depmax.data.columns import in_narwhals
 
 #: Columns of a frame that is read as survival times, in any order.
@@ -52,16 +53,19 @@ def checked_times(events: Any, times: Any, event_name: str, time_name: str) -> n
                 "row that was followed for an unknown time tells nothing."
             )
     if not np.isin(rows[:, 0], (0.0, 1.0)).all():
+        values = [f"{value:g}" for value in np.unique(rows[:, 0])]
         raise ValueError(
             f"{event_name} must be True (1) where the event was seen and False (0) where "
-            "the time is censored, but holds other values."
+            f"the time is censored, but holds {listed(values, 4)}: compare it with the value that "
+            f"says that it was seen, such as event == {values[-1]}."
         )
-    if not np.isfinite(rows[:, 1]).all() or (rows[:, 1] < 0).any():
-        wrong = "infinite" if np.isinf(rows[:, 1]).any() else "negative"
-        raise ValueError(
-            f"{time_name} has {wrong} times: times of events and of censoring are finite "
-            "numbers from 0 on, counted from the start of each row's observation."
-        )
+    for wrong, found in (("infinite", np.isinf(rows[:, 1])), ("negative", rows[:, 1] < 0.0)):
+        if found.any():
+            raise ValueError(
+                f"{time_name} has {wrong} times ({found.sum()} of {len(rows)} rows): times of "
+                "events and of censoring are finite numbers from 0 on, counted from the start of "
+                "each row's observation."
+            )
     return rows
 
 

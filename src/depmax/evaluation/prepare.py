@@ -188,8 +188,15 @@ class Prepare(TransformerMixin, BaseEstimator):
     def _kept(self, series: Any, position: int, has_gaps: bool) -> Any:
         """A column that keeps its type, with its gaps filled; text becomes categories."""
         fill, levels = self.fills_[position], self.categories_.get(position)
+        value = fill if levels is None or np.isnan(fill) else levels[int(fill)]
+        declared = isinstance(series.dtype, nw.Categorical | nw.Enum | nw.Boolean)
+        if levels is not None and not declared and series.null_count() == len(series):
+            # what is all missing has lost its type
+            cells = [None if np.isnan(fill) else value] * len(series)
+            kind = nw.Boolean if isinstance(value, bool | np.bool_) else nw.String
+            series = nw.new_series(series.name, cells, kind, backend=series.implementation)
         if has_gaps and not np.isnan(fill):
-            series = _fill_gaps(series, float(fill) if levels is None else levels[int(fill)])
+            series = _fill_gaps(series, float(fill) if levels is None else value)
         return series.cast(nw.Categorical) if series.dtype == nw.String else series
 
     def _names_out(self, names: Iterable[Any]) -> list[str]:

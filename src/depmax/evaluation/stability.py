@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, resample
 
 from depmax.data import read_target
@@ -40,8 +41,9 @@ def stability(
 
     Parameters
     ----------
-    selector : scikit-learn selector
-        Anything with ``fit`` and ``get_support``; it is cloned, not changed.
+    selector : scikit-learn selector, or a pipeline that ends with one
+        Anything with ``fit`` and ``get_support``; it is cloned, not changed. Of a pipeline the
+        columns are those that its last step gets.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     y : target of any type
         Rows of each class are drawn in proportion.
@@ -86,7 +88,8 @@ def stability(
         rows, labels = resample(
             X, y, replace=False, n_samples=count, stratify=classes, random_state=seed
         )
-        return clone(selector).fit(rows, labels).get_support()
+        fitted = clone(selector).fit(rows, labels)
+        return (fitted[-1] if isinstance(fitted, Pipeline) else fitted).get_support()
 
     masks = Parallel(n_jobs=n_jobs)(delayed(chosen)(int(seed)) for seed in seeds)
     return stability_of(np.array(masks), confidence_level=confidence_level)

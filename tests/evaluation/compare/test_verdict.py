@@ -58,6 +58,9 @@ class TestOutcomes:
         assert found.verdict.columns == ()
         assert found.kept.tolist() == list(range(6))
         assert found.verdict.size is None
+        assert found.verdict.fewer_tried
+        alone = compare(X, y, {"ridge": Ridge()}, judge=Ridge(), cv=4, random_state=0).verdict
+        assert "nothing less was tried" in alone.headline
 
     def test_features(self):
         rng = np.random.default_rng(1)

@@ -90,6 +90,8 @@ def test_all_columns() -> None:
         alternative=("Relief", 5, 0.845),
     )
     assert whole.headline == "Use all 57 columns: fewer predict healed less well."
+    alone = replace(whole, fewer_tried=False, alternative=None)
+    assert alone.headline == "Use all 57 columns: nothing less was tried."
     assert "All columns reach balanced accuracy 0.876" in str(whole)
     assert "5 columns (Relief) reach 0.845" in str(whole)
     assert replace(whole, n_columns=1).headline == "The only column predicts healed."

@@ -68,7 +68,7 @@ class Judging:
     )
     planted: bool = o.option(
         "Also plant targets made of known columns of this table, and tell how many of them the "
-        "selectors find. Takes about as long again.",
+        "selectors find. Takes once or twice as long again.",
         "--planted/--no-planted",
         default=False,
     )

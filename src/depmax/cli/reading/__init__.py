@@ -23,7 +23,7 @@ FORMATS = {
     **dict.fromkeys((".xlsx", ".xlsm"), ("excel", "Excel")),
 }
 #: Formats of other programs that a user may have, and can save in another one.
-OTHERS = (".xls", ".xlsb", ".ods")
+OTHERS = (".xls", ".xlsb", ".ods", ".sav", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata", ".json")
 
 
 def suffix_of(path: str | Path) -> str:

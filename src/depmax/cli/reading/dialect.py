@@ -26,6 +26,8 @@ IN_WORDS = {"\t": "tabs", " ": "spaces", WHITESPACE: "spaces"}
 
 #: Lines that decide on the separator and the header, and the most characters they may take.
 SAMPLE_LINES, SAMPLE_CHARACTERS = 200, 4_000_000
+#: A cell between spaces, in quotes or not.
+_SPACED = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 #: So many increasing numbers in the first line are names, such as wavelengths, not a row.
 POSITIONS = 5
 
@@ -54,6 +56,8 @@ class Dialect:
     names: tuple[str, ...]
     #: What was found and might surprise, in words.
     assumed: tuple[str, ...]
+    #: Whether the header does not name the first column, as R writes names of rows.
+    lacks_first: bool = False
 
     def rows(self, stream: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
         """Cells of every row, by Python's own reader."""
@@ -79,11 +83,13 @@ def find_dialect(path: Path, options: ReadOptions) -> Dialect:
     header = options.header if options.header is not None else find_header(rows, options)
     if options.header is None and not header:
         assumed.append("without a header (columns are named column_1, column_2, …)")
+    lacks_first = header and _are_named(rows[1:], len(rows[0]))
+    first = ["", *rows[0]] if lacks_first else rows[0]
     names = tuple(
         (cell.strip() if header else "") or f"column_{place + 1}"
-        for place, cell in enumerate(rows[0])
+        for place, cell in enumerate(first)
     )
-    return Dialect(encoding, separator, header, names, tuple(assumed))
+    return Dialect(encoding, separator, header, names, tuple(assumed), lacks_first)
 
 
 @contextmanager
@@ -131,8 +137,15 @@ def explained(path: Path, encoding: str) -> Iterator[None]:
 
 def _rows(lines: Iterable[str], separator: str, *, strict: bool = False) -> Iterator[list[str]]:
     if separator == WHITESPACE:
-        return (line.split() for line in lines)
+        return (between_spaces(line) for line in lines)
     return csv.reader(lines, delimiter=separator, strict=strict)
+
+
+def between_spaces(line: str) -> list[str]:
+    """Cells between runs of spaces or tabs, some perhaps in double quotes."""
+    if '"' not in line:
+        return line.split()
+    return [quoted.replace('""', '"') or plain for quoted, plain in _SPACED.findall(line)]
 
 
 def _sample(path: Path, encoding: str) -> tuple[list[str], bool]:
@@ -198,13 +211,23 @@ def _find_separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _is_spaced(lines: Sequence[str]) -> bool:
-    """Whether all lines have equally many words, at least half of them numbers, without quotes."""
-    rows = [line.split() for line in lines if line.strip()]
+    """Whether all lines have equally many words, at least half of them numbers.
+
+    The first may have one less, as R writes tables with names of rows.
+    """
+    rows = [between_spaces(line) for line in lines if line.strip()]
     words = [word for row in rows[1:] or rows for word in row]
     numbers = sum(is_number(word) for word in words)
-    quoted = any('"' in line for line in lines)
-    same = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
-    return same and not quoted and 2 * numbers >= len(words)
+    widths = {len(row) for row in rows[1:] or rows}
+    same = len(widths) == 1 and min(widths) > 1 and widths <= {len(rows[0]), len(rows[0]) + 1}
+    return same and 2 * numbers >= len(words)
+
+
+def _are_named(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether all rows begin with a name of their own, beside so many cells."""
+    distinct = len({row[0] for row in rows}) == len(rows)
+    longer = {len(row) for row in rows} == {width + 1}
+    return longer and distinct and any(row[-1].strip() for row in rows)
 
 
 def find_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:

@@ -152,8 +152,8 @@ def compare(
         holds all.
     planted : bool, default=False
         Then plant targets of known columns on these rows, and count which of them the selectors
-        find: :func:`~depmax.evaluation.planted_recovery`, which takes about as long again; progress
-        begins with how long.
+        find: :func:`~depmax.evaluation.planted_recovery`, which takes once or twice as long again;
+        progress begins with how long.
 
     Returns
     -------

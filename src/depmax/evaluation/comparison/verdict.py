@@ -85,6 +85,8 @@ class Verdict:
     n_rows, n_columns, n_methods : int
     cautions : tuple of Caution
         Reasons to doubt the scores: copies of rows, a column that gives the target away, and such.
+    fewer_tried : bool, default=True
+        Whether anything with fewer columns than all was compared.
     """
 
     outcome: Outcome
@@ -107,6 +109,7 @@ class Verdict:
     n_columns: int
     n_methods: int
     cautions: tuple[Caution, ...] = ()
+    fewer_tried: bool = True
 
     @property
     def headline(self) -> str:
@@ -184,6 +187,7 @@ def decide(comparison: Comparison) -> Verdict:
         problem.n_features,
         len(candidates.by_method),
         comparison.cautions_about(columns),
+        any(one.n_columns < problem.n_features for one in candidates.all[1:]),
     )
 
 

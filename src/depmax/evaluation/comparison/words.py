@@ -37,7 +37,8 @@ def headline(verdict: Verdict) -> str:
     if v.outcome == "all columns" and v.n_columns == 1:
         return f"The only column predicts {v.target}."
     if v.outcome == "all columns":
-        return f"Use all {counted(v.n_columns, 'column')}: fewer predict {v.target} less well."
+        why = f"fewer predict {v.target} less well" if v.fewer_tried else "nothing less was tried"
+        return f"Use all {counted(v.n_columns, 'column')}: {why}."
     if v.outcome == "few columns suffice":
         return f"{few} {'suffices' if one else 'suffice'}{names}."
     if v.outcome == "better than all":
