@@ -221,7 +221,7 @@ def screen(
         warn_of_neighbours(table.values, answers, table.categories)
     found = screening.found(Asked(recipe, unbiased, full=full), n_jobs)
     if given is not None:
-        explained, doubts, missed = found[:, 7:].T
+        explained, doubts, missed = found[:, 7:].T  # as FOUND names them
         of_y = screening.target.side.explained
         fit = GivenFit(explained, of_y, float(doubts.max()), bool(missed.any()))
         fit.warn()
