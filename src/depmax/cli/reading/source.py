@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,18 +108,9 @@ class Source(ABC):
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """All rows, of some columns or of all."""
         names = list(self.schema()) if columns is None else list(columns)
-        frames: list[pl.DataFrame] = []
-        n_rows = n_bytes = 0
         with self._explained():
             self.require_room(self.n_rows() or 0, len(names))
-            for frame in self._parts(names, WHOLE):
-                n_rows += frame.height
-                n_bytes += int(frame.estimated_size())
-                self.require_room(n_rows, frame.width, n_bytes)
-                frames.append(frame)
-            if not frames:
-                raise DataError(f"{self.name} has no rows.")
-            return pl.concat(frames, rechunk=True)
+            return self.joined(self._parts(names, WHOLE), f"{self.name} has no rows.")
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Some columns, a batch of rows at a time; formats that can, never hold the whole file."""
@@ -154,6 +145,19 @@ class Source(ABC):
             self.name,
             f"a table of {counted(n_rows, 'row')} and {counted(n_columns, 'column')}",
         )
+
+    def joined(self, parts: Iterable[pl.DataFrame], if_none: str) -> pl.DataFrame:
+        """Parts as one table, refused as soon as they take more memory than the limit."""
+        frames: list[pl.DataFrame] = []
+        n_rows = n_bytes = 0
+        for frame in parts:
+            n_rows += frame.height
+            n_bytes += int(frame.estimated_size())
+            self.require_room(n_rows, frame.width, n_bytes)
+            frames.append(frame)
+        if not frames:
+            raise DataError(if_none)
+        return pl.concat(frames, rechunk=True)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
