@@ -603,6 +603,20 @@ def test_groups_of_rows(run: Run, visits: Path) -> None:
     assert "next" not in answer
 
 
+def test_too_many_columns_for_permutations_are_named(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(40), 2)
+    X = rng.normal(size=(40, 550))[patient]
+    names = [f"x{j}" for j in range(550)]
+    table = pl.DataFrame(X, schema=names).with_columns(patient=patient, y=X[:, 0])
+    table.write_csv(tmp_path / "wide.csv")
+    said = run("screen", "wide.csv", "-t", "y", "--groups", "patient", "--n-jobs", 1).stderr
+    assert "no p-value below 0.0001, which is too large for one of 550 columns" in said
+    few = [word for name in names[60:] for word in ("--drop", name)]
+    said = run("screen", "wide.csv", "-t", "y", "--groups", "patient", "--n-jobs", 1, *few).stderr
+    assert "1 of 60 columns depends" in said
+
+
 def test_bad_groups_are_refused_by_name(run: Run, visits: Path, tmp_path: Path) -> None:
     def message(*arguments: Any) -> str:
         result = run(*arguments)

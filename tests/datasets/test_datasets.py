@@ -99,11 +99,6 @@ def test_mixed_features_keep_their_types():
     assert data.y.mean() == pytest.approx(9.934, abs=5e-4)
 
 
-def test_labels_stay_as_in_the_file():
-    assert load("sonar").y.dtype.kind == "U"
-    assert load("wine").y.dtype.kind == "i"
-
-
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_licence_file_lies_beside_each_set(name):
     file = resources.files("depmax.datasets") / "data" / f"{name}.licence.txt"
@@ -129,11 +124,6 @@ def test_unknown_name_suggests_the_nearest():
         load("sonnar")
 
 
-def test_unknown_name_far_from_all_lists_all():
-    with pytest.raises(ValueError, match="abalone or adult_sample"):
-        load("zzzzzz")
-
-
 # --- the object --------------------------------------------------------------------------------
 def test_a_dataset_cannot_be_changed():
     data = load("wine")
@@ -143,12 +133,6 @@ def test_a_dataset_cannot_be_changed():
         data.X[0, 0] = 0.0
     with pytest.raises(ValueError, match="read-only"):
         data.y[0] = 5
-
-
-def test_loading_twice_gives_equal_and_separate_arrays():
-    first, second = load("wine"), load("wine")
-    np.testing.assert_array_equal(first.X, second.X)
-    assert not np.shares_memory(first.X, second.X)
 
 
 @pytest.mark.parametrize(
@@ -181,11 +165,6 @@ def test_to_frame_gives_each_column_its_type():
     assert frame.schema["Sex"] == pl.String
     assert frame.schema["Length"] == pl.Float64
     assert frame.schema["target"] == pl.Int64
-
-
-def test_to_frame_refuses_other_libraries():
-    with pytest.raises(ValueError, match=r"'pandas' or 'polars'.*'excel'"):
-        load("wine").to_frame("excel")
 
 
 def test_to_frame_names_the_missing_library(monkeypatch):

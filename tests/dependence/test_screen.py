@@ -17,7 +17,7 @@ from depmax.dependence._nulls.law import u_centred
 from depmax.dependence._nulls.linear_part import scores_of
 from depmax.dependence._nulls.screening import ScreeningTarget
 from depmax.dependence._nulls.sorted_columns import SortedColumns, TargetCoordinates
-from depmax.kernels import Delta, Gaussian, Laplace, Linear
+from depmax.kernels import Gaussian, Laplace, Linear
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:DM002")
@@ -156,21 +156,6 @@ def test_constant_columns_score_zero(rng: np.random.Generator) -> None:
     result = screen(columns, rng.normal(size=50))
     assert result.scores[0] == 0.0
     assert result.pvalues[0] == 1.0
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_in_frames_out(library: str) -> None:
-    module = pytest.importorskip(library, reason="needs a data frame library")
-    frame = module.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": ["u", "v"] * 60})
-    if library == "pandas":
-        frame["kind"] = frame["kind"].astype("category")
-    else:
-        frame = frame.with_columns(module.col("kind").cast(module.Categorical))
-    result = screen(frame, TARGETS["binary"])
-    assert type(result.to_frame()).__module__.startswith(library)
-    assert next(iter(result.to_frame()["column"])) == "a"
-    expected = hsic(np.array(["u", "v"] * 60), TARGETS["binary"], kernel=Delta())
-    assert result.scores[2] == pytest.approx(expected, abs=1e-12)
 
 
 def test_object_kernels_are_refused() -> None:

@@ -12,8 +12,6 @@ from reproduction.half_splits import half_splits
 from reproduction.kept_splits import KeptSplits
 from reproduction.pages import agreement as agreements
 from reproduction.pages.agreement import agreement
-from reproduction.sparse_pls_methods import CLASSES_VARIANTS, REGRESSION_VARIANTS
-from reproduction.table1_data import PROBLEMS
 from reproduction.thesis_accuracy import Stage, accuracy_rows, run_splits
 from reproduction.thesis_methods import FULL, LINEAR
 from reproduction.thesis_variants import (
@@ -126,13 +124,6 @@ def test_variants_of_the_thesis_are_what_they_say(rng):
     values = linalg.eigvals(A1, B1)
     assert quotient == pytest.approx(values.real[np.abs(values.imag) < 1e-9].max())
     assert KernelColumns(Z).coordinates(np.arange(5), {"scale": 1.0}).shape == (14, 5)
-
-
-def test_variants_are_marked():
-    for method in (*REGRESSION_VARIANTS, *CLASSES_VARIANTS):
-        assert "," in method.name
-    for problem in PROBLEMS:
-        assert ("," in problem.name) == ("variant" in problem.note)
 
 
 def test_agreement_counts_comparable_figures_and_lists_variants(tmp_path, monkeypatch):

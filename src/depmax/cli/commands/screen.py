@@ -20,6 +20,8 @@ JOINT_ROWS = 2000
 #: Groups that it takes at least, if rows come in groups.
 FEWEST_GROUPS = 20
 BAR = 20
+#: The least p-value of permutations, which rows in groups or with weights have.
+LEAST = 1e-4
 #: Columns of :meth:`~depmax.dependence.Screening.to_frame` that are not shown.
 MORE = ("explained_by_given", "missing")
 
@@ -116,6 +118,11 @@ def screen(
     else:
         alone = f"None of {X.width:,} columns was shown to depend on the target by itself"
         alone += f"{condition} ({rate})."
+        if found.pvalues.min() <= LEAST and (table.groups is not None or table.weights is not None):
+            alone += (
+                f" Permutations show no p-value below {LEAST:g}, which is too large for one of "
+            )
+            alone += f"{X.width:,} columns: screen fewer."
         together = f"All columns together: {_in_words(joint, level)}."
     out.result("significant", significant, alone, style="bold")
     out.result("all_columns", joint, together)

@@ -13,6 +13,7 @@ from pyarrow import csv as arrow_csv
 
 from depmax._files import first_line
 from depmax._resources import cached_property, require_memory
+from depmax._text import counted
 from depmax.cli.errors import DataError
 from depmax.cli.reading.cells import CellEvidence, Types, settle
 from depmax.cli.reading.dialect import (
@@ -159,34 +160,35 @@ class Delimited(Source):
         dialect = self.dialect
         width = len(dialect.names)
         first = "the header names" if dialect.header else "the first line has"
-        with open_text(self.path, dialect.encoding) as stream:
-            lines = Lines(stream, self.path)
-            try:
-                for cells in dialect.rows(lines):
-                    unnamed = dialect.lacks_first and lines.count == 1
-                    if cells and len(cells) + unnamed != width:
-                        return DataError(
-                            f"{self.name}, line {lines.count}: {len(cells)} "
-                            f"cell{'' if len(cells) == 1 else 's'}, but {first} {width}. Put cells "
-                            f"that hold the separator {dialect.separator!r} in double quotes"
-                            f"{', and remove titles above the header' * dialect.header}."
-                        )
-            except csv.Error as error:
-                return DataError(f"{self.name}, line {lines.count}: {error}.")
+        for line, cells in self._numbered_rows():
+            unnamed = dialect.lacks_first and line == 1
+            if cells and len(cells) + unnamed != width:
+                return DataError(
+                    f"{self.name}, line {line}: {counted(len(cells), 'cell')}, but {first} "
+                    f"{width}. Put cells that hold the separator {dialect.separator!r} in double "
+                    f"quotes{', and remove titles above the header' * dialect.header}."
+                )
         return None
 
     def _require_closed_quotes(self) -> None:
         """Refuse a quote that takes in the lines below it; cells with line ends are checked."""
+        for _ in self._numbered_rows(strict=True):
+            pass
+
+    def _numbered_rows(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The line at which every row ends, and its cells, by Python's own reader."""
         with open_text(self.path, self.dialect.encoding) as stream:
             lines = Lines(stream, self.path)
             try:
-                for _ in self.dialect.rows(lines, strict=True):
-                    pass
-            except csv.Error:
-                raise DataError(
-                    f"{self.name}, line {lines.count}: a double quote is opened and not closed, "
-                    "or followed by more text. Write a quote within a quoted cell twice."
-                ) from None
+                for cells in self.dialect.rows(lines, strict=strict):
+                    yield lines.count, cells
+            except csv.Error as error:
+                quotes = (
+                    "a double quote is opened and not closed, or followed by more text. Write a "
+                    "quote within a quoted cell twice"
+                )
+                why = quotes if strict else error
+                raise DataError(f"{self.name}, line {lines.count}: {why}.") from None
 
 
 class _Recoded(io.RawIOBase):

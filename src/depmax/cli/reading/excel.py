@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -19,7 +20,7 @@ from depmax._text import listed
 from depmax.cli.errors import DataError
 from depmax.cli.reading.delimited import Delimited
 from depmax.cli.reading.dialect import SAMPLE_LINES, Dialect, find_header
-from depmax.cli.reading.source import ReadOptions, require_distinct
+from depmax.cli.reading.source import ReadOptions, names_of, require_distinct
 
 #: The largest sheet that Excel itself allows.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
@@ -71,7 +72,7 @@ class Excel(Delimited):
 
     def _read_sheet(self, sheet: Any, assumed: list[str]) -> tuple[Dialect, pl.DataFrame]:
         rows = self._rows(sheet)
-        first = [row for _, row in zip(range(SAMPLE_LINES), rows, strict=False)]
+        first = list(islice(rows, SAMPLE_LINES))
         if not first:
             raise DataError(f"{self.name}: the sheet {sheet.title!r} is empty.")
         header = self.options.header
@@ -82,24 +83,15 @@ class Excel(Delimited):
         width = max(map(len, first)) if not header else len(first[0])
         labels = first[0] if header else []
         labels = [*labels, *[""] * (width - len(labels))]
-        names = tuple(cell.strip() or f"column_{place + 1}" for place, cell in enumerate(labels))
+        names = names_of(labels, True, assumed)
         require_distinct(names, f"The sheet {sheet.title!r} of {self.name}")
         self.require_room(0, width)
-        frames: list[pl.DataFrame] = []
-        block = first[1:] if header else first
-        n_rows = n_bytes = 0
-        while block:
-            frames.append(self._frame(block, names, sheet.title))
-            n_rows += frames[-1].height
-            n_bytes += int(frames[-1].estimated_size())
-            self.require_room(n_rows, width, n_bytes)
-            block = [row for _, row in zip(range(BLOCK_ROWS), rows, strict=False)]
-        if not frames:
-            raise DataError(
-                f"{self.name}: the sheet {sheet.title!r} has a header but no rows below it."
-            )
+        all_rows = chain(first[1:] if header else first, rows)
+        blocks = iter(lambda: list(islice(all_rows, BLOCK_ROWS)), [])
+        parts = (self._frame(block, names, sheet.title) for block in blocks)
+        none = f"{self.name}: the sheet {sheet.title!r} has a header but no rows below it."
         dialect = Dialect("utf-8", ",", header, names, tuple(assumed))
-        return dialect, pl.concat(frames, rechunk=True)
+        return dialect, self.joined(parts, none)
 
     def _rows(self, sheet: Any) -> Iterator[list[str]]:
         """Cells of every row that is not blank, as text, without blank ones at its end."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,18 +108,9 @@ class Source(ABC):
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """All rows, of some columns or of all."""
         names = list(self.schema()) if columns is None else list(columns)
-        frames: list[pl.DataFrame] = []
-        n_rows = n_bytes = 0
         with self._explained():
             self.require_room(self.n_rows() or 0, len(names))
-            for frame in self._parts(names, WHOLE):
-                n_rows += frame.height
-                n_bytes += int(frame.estimated_size())
-                self.require_room(n_rows, frame.width, n_bytes)
-                frames.append(frame)
-            if not frames:
-                raise DataError(f"{self.name} has no rows.")
-            return pl.concat(frames, rechunk=True)
+            return self.joined(self._parts(names, WHOLE), f"{self.name} has no rows.")
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Some columns, a batch of rows at a time; formats that can, never hold the whole file."""
@@ -153,6 +145,19 @@ class Source(ABC):
             self.name,
             f"a table of {counted(n_rows, 'row')} and {counted(n_columns, 'column')}",
         )
+
+    def joined(self, parts: Iterable[pl.DataFrame], if_none: str) -> pl.DataFrame:
+        """Parts as one table, refused as soon as they take more memory than the limit."""
+        frames: list[pl.DataFrame] = []
+        n_rows = n_bytes = 0
+        for frame in parts:
+            n_rows += frame.height
+            n_bytes += int(frame.estimated_size())
+            self.require_room(n_rows, frame.width, n_bytes)
+            frames.append(frame)
+        if not frames:
+            raise DataError(if_none)
+        return pl.concat(frames, rechunk=True)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -236,6 +241,22 @@ def kind_of(dtype: pl.DataType) -> ColumnKind:
     if dtype.is_temporal():
         return "date"
     return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else "other"
+
+
+def names_of(cells: Sequence[str], header: bool, assumed: list[str]) -> tuple[str, ...]:
+    """Names of columns by the cells of the first row; of equal ones the second is "name (2)"."""
+    named = [
+        (cell.strip() if header else "") or f"column_{place + 1}"
+        for place, cell in enumerate(cells)
+    ]
+    seen: Counter[str] = Counter()
+    for place, name in enumerate(named):
+        seen[name] += 1
+        if seen[name] > 1:
+            named[place] = f"{name} ({seen[name]})"
+    twice = [repr(f"{name} (2)") for name, count in seen.items() if count > 1]
+    assumed += [f"with {listed(twice, 3)} for columns of the same name"] if twice else []
+    return tuple(named)
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:
