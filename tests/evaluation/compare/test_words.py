@@ -99,6 +99,15 @@ def test_all_columns() -> None:
     assert "1 column (Relief) reaches 0.845" in str(one)
 
 
+def test_nothing_but_all_columns_was_tried() -> None:
+    """There was no time for a selector: it is not said that nothing predicts."""
+    tried = replace(FACTS, columns=(), n_methods=1, fewer_tried=False)
+    few = replace(tried, outcome="too few rows")
+    assert "too few to tell whether all 57 columns together predict healed; nothing" in few.headline
+    nothing = replace(tried, outcome="nothing")
+    assert nothing.headline.startswith("All 57 columns together predict healed no better than")
+
+
 def test_features() -> None:
     features = replace(FACTS, outcome="features", method="PLS", size=2, columns=())
     assert features.headline == "New features help: PLS turns 57 columns into 2 features."

@@ -182,7 +182,11 @@ def compare(
             notes=tuple(table.notes),
             progress=lambda state: count(state.step, state.done, state.total),
         )
-    if len(found.methods) == 1 or verdict.outcome not in ("nothing", "too few rows", "all columns"):
+    if len(judging.method or ()) == 1 or verdict.outcome not in (
+        "nothing",
+        "too few rows",
+        "all columns",
+    ):
         out.command("next", use, "Next:")
     out.command("report", str(place), "Report:", shown=str(place.resolve()))
     out.finish()

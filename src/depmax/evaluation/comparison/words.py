@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Names of columns that a sentence lists.
 LISTED = 6
+#: Said where there was no time, or no wish, for other candidates.
+NOTHING_LESS = "nothing less was tried"
 
 
 def headline(verdict: Verdict) -> str:
@@ -24,20 +26,26 @@ def headline(verdict: Verdict) -> str:
     few = f"{len(v.columns):,} of {counted(v.n_columns, 'column')}"
     names = f": {listed(v.columns, LISTED)}" if v.columns else ""
     one = len(v.columns) == 1
+    only_all = v.n_methods == 1 and v.n_columns > 1 and not v.fewer_tried
+    if v.outcome == "nothing" and only_all:
+        return (
+            f"All {v.n_columns:,} columns together predict {v.target} no better than guessing "
+            f"({v.guess:.2f}); {NOTHING_LESS}."
+        )
     if v.outcome == "nothing":
         return (
             f"Nothing here predicts {v.target}: none of {counted(v.n_methods, 'method')} is better "
             f"than guessing ({v.guess:.2f})."
         )
     if v.outcome == "too few rows":
-        return (
-            f"{counted(v.n_rows, 'row')} are too few to tell whether anything here predicts "
-            f"{v.target}."
-        )
+        what = f"anything here predicts {v.target}"
+        if only_all:
+            what = f"all {v.n_columns:,} columns together predict {v.target}; {NOTHING_LESS}"
+        return f"{counted(v.n_rows, 'row')} are too few to tell whether {what}."
     if v.outcome == "all columns" and v.n_columns == 1:
         return f"The only column predicts {v.target}."
     if v.outcome == "all columns":
-        why = f"fewer predict {v.target} less well" if v.fewer_tried else "nothing less was tried"
+        why = f"fewer predict {v.target} less well" if v.fewer_tried else NOTHING_LESS
         return f"Use all {counted(v.n_columns, 'column')}: {why}."
     if v.outcome == "few columns suffice":
         return f"{few} {'suffices' if one else 'suffice'}{names}."
