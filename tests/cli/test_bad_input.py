@@ -142,8 +142,9 @@ def test_many_columns_and_few_rows(run: Any, tmp_path: Path) -> None:
 
 
 def test_duplicated_column_names(fails: Fails, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("x,y,x\n1,2,3\n4,5,6\n")
-    assert "several columns with the same name: 'x'" in fails(3, "screen", "a.csv", "-t", "y")
+    (tmp_path / "a.csv").write_text("x,y,x,x (2)\n1,2,3,4\n4,5,6,7\n")
+    line = fails(3, "screen", "a.csv", "-t", "y")
+    assert "several columns with the same name: 'x (2)'" in line
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -271,6 +271,17 @@ def test_names_of_rows_as_r_writes_them(name: str, text: str, tmp_path: Path) ->
     assert frame.columns == ["column_1", "size", "town"]
 
 
+def test_columns_of_the_same_name_are_numbered(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [f"{a:.3f},{b:.3f},{a > 0}" for a, b in rng.normal(size=(40, 2))]
+    (tmp_path / "a.csv").write_text("\n".join(["hb,hb,ill", *rows]))
+    assert _agree(tmp_path / "a.csv").columns == ["hb", "hb (2)", "ill"]
+    fitted = run("fit", "a.csv", "-t", "ill", "-n", 2)
+    assert "with 'hb (2)' for columns of the same name" in fitted.stderr
+    assert run("transform", "model.skops", "a.csv", "-o", "out.csv").exit_code == 0
+    assert set(pl.read_csv("out.csv").columns) == {"hb", "hb (2)"}
+
+
 @pytest.mark.parametrize("row", ["5,6,", "1,6,7"])
 def test_a_separator_too_many_is_no_name(row: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"a,b\n1,2,\n{row}\n")

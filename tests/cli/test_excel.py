@@ -115,7 +115,7 @@ def test_sheets_are_chosen_by_name_or_number(tmp_path: Path) -> None:
     [
         ([], "is empty"),
         ([["a", "b"]], "no rows"),
-        ([["a", "a"], [1, 2]], "same name: 'a'"),
+        ([["a", "a", "a (2)"], [1, 2, 3]], "same name: 'a \\(2\\)'"),
         ([["Report of 2024"], [], ["age", "dose"], [1, 2]], "remove titles"),
     ],
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from depmax._parameters import COMMON, one_of
-from depmax._resources import map_threads, one_blas_thread, warn_if_long
+from depmax._resources import warn_if_long
 from depmax.data import Table, read_table
 from depmax.data.columns import Missing
 from depmax.data.sample import aligned, read_target_sample, refuse_streamed_target, require_samples
@@ -24,11 +24,10 @@ from depmax.data.table import (
     without_groups,
 )
 from depmax.data.weights import weigh
-from depmax.dependence._nulls.screening import FOUND, Asked, screening_of
+from depmax.dependence._nulls.screening import Asked, RowScreening, screening_of
 from depmax.dependence.exchange import exchange_of, scheme_of, warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit, Screening
-from depmax.dependence.resolve import refuse_to_choose
-from depmax.kernels import Delta, KernelLike, as_kernel
+from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 
 #: Seconds for a cell where confounders are given.
@@ -183,68 +182,64 @@ def screen(
         weighed = weigh(sample_weight, X, y)
         X, y, weight = weighed.of(X), weighed.of(y, target_kernel), weighed.weight
     recipe = _kernel_of_columns(kernel)
-    scheme, missing_counts = None, None
+    scheme, missing_counts, fit = None, None, None
     if is_streamed(X):
         refuse_with_streams("screen", groups=groups, given=given)
         rows, y = aligned(X, y)
         table = Table(rows, rows.stream.decoder.names, rows.stream.decoder.categories)
     else:
         X, groups = without_groups(X, groups)
-        if given is not None:
-            return _screen_given(X, y, given, groups, recipe, target_kernel, unbiased, n_jobs)
-        refuse_streamed_target(X, y)
-        table = read_table(X, missing=missing if weight is None else "neutral")
-    side = read_target_sample(y, target_kernel, weight=weight)
-    require_equal_length(table.n_samples, side.n_samples)
-    require_samples(side.total, unbiased=True)
-    if not side.is_streamed:
-        scheme = scheme_of(groups, table.n_samples, side.rows, table.values)
-        if has_missing(table.values):
-            if weight is not None:
-                refuse_missing(table.values, "screen", table.names)
-            missing_counts = np.isnan(table.values).sum(axis=0)
-    warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+    if given is not None:
+        screening: Any = _screening_given(X, y, given, groups, target_kernel)
+        table, answers = screening.table, screening.target.rows
+    else:
+        if not is_streamed(X):
+            refuse_streamed_target(X, y)
+            table = read_table(X, missing=missing if weight is None else "neutral")
+        side = read_target_sample(y, target_kernel, weight=weight)
+        answers = side.rows
+        require_equal_length(table.n_samples, side.n_samples)
+        require_samples(side.total, unbiased=True)
+        if not side.is_streamed:
+            scheme = scheme_of(groups, table.n_samples, answers, table.values)
+            if has_missing(table.values):
+                if weight is not None:
+                    refuse_missing(table.values, "screen", table.names)
+                missing_counts = np.isnan(table.values).sum(axis=0)
+        warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+        screening = screening_of(
+            table,
+            side,
+            tol,
+            lambda: read_target_sample(y, target_kernel, is_part=True),
+            exchange=exchange_of(groups),
+            scheme=scheme,
+            omnibus=method == "omnibus" and recipe.capabilities.telescopes,
+            missing=missing,
+        )
     if groups is None:
-        warn_of_neighbours(table.values, side.rows, table.categories)
-    screening = screening_of(
-        table,
-        side,
-        tol,
-        lambda: read_target_sample(y, target_kernel, is_part=True),
-        exchange=exchange_of(groups),
-        scheme=scheme,
-        omnibus=method == "omnibus" and recipe.capabilities.telescopes,
-        missing=missing,
-    )
-    return _outcome(
-        screening.found(Asked(recipe, unbiased, full=full), n_jobs),
-        table.names or numbered_columns(table.values.shape[1]),
-        screening.target.error,
-        method="omnibus" if screening.has_linear else "hsic",
-        missing=missing_counts,
-        _library=library_of(known),
-    )
-
-
-def _outcome(found: Any, names: tuple[str, ...], target_error: float, **others: Any) -> Screening:
-    """A screening from what is ``FOUND`` out about every column; effects may be unknown."""
-    from scipy.stats import false_discovery_control
-
-    lines = np.full((len(found), len(FOUND)), np.nan)
-    known = np.asarray(found, dtype=np.float64)
-    lines[:, : known.shape[1]] = known
-    scores, pvalues, widths, shares, low, high, _ = lines.T
+        warn_of_neighbours(table.values, answers, table.categories)
+    found = screening.found(Asked(recipe, unbiased, full=full), n_jobs)
+    if given is not None:
+        explained, doubts, missed = found[:, 7:].T  # as FOUND names them
+        of_y = screening.target.side.explained
+        fit = GivenFit(explained, of_y, float(doubts.max()), bool(missed.any()))
+        fit.warn()
+    scores, pvalues, widths, shares, low, high, *_ = found.T
     return Screening(
-        names=names,
+        names=table.names or numbered_columns(len(found)),
         scores=scores,
         pvalues=pvalues,
         pvalues_adjusted=false_discovery_control(pvalues),
         bandwidths=widths,
-        target_error=target_error,
+        target_error=screening.target.error,
         effects=shares,
         effects_low=low,
         effects_high=high,
-        **others,
+        method="omnibus" if screening.has_linear else "hsic",
+        given=fit,
+        missing=missing_counts,
+        _library=library_of(known),
     )
 
 
@@ -255,44 +250,17 @@ def _kernel_of_columns(kernel: KernelLike) -> Kernel:
     return recipe
 
 
-def _screen_given(
-    X: Any,
-    y: Any,
-    given: Any,
-    groups: Any,
-    recipe: Kernel,
-    target_kernel: KernelLike | Literal["auto"],
-    unbiased: bool,
-    n_jobs: int | None,
-) -> Screening:
-    """Every column alone, against a target that lost once what the confounders explain."""
+def _screening_given(
+    X: Any, y: Any, given: Any, groups: Any, target_kernel: KernelLike | Literal["auto"]
+) -> RowScreening:
+    """Columns against a target that lost once what the confounders explain."""
     from depmax.dependence._given.conditional import GivenTarget, read_dense
 
     target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
-    if groups is None:
-        warn_of_neighbours(table.values, target.rows, table.categories)
-    names = table.names or numbered_columns(table.values.shape[1])
     warn_if_long(
-        f"Taking out of {len(names):,} columns what given explains",
+        f"Taking out of {table.values.shape[1]:,} columns what given explains",
         SECONDS_PER_CELL * table.values.size,
         "Screen without given first, and with it the columns that remain.",
     )
-    choose = partial(refuse_to_choose, "screen with given")
-
-    def scored(position: int) -> tuple[float, ...]:
-        column = table.values[:, position]
-        if column.min() == column.max():
-            return 0.0, 1.0, np.nan, 0.0, 0.0, 0.0
-        kernel = Delta() if position in table.categories else recipe
-        found, width, fit = target.against(column, kernel, choose)
-        explained, missed = fit.explained_x, float(fit.missed)
-        return found.hsic(unbiased), found.law_pvalue(), width, explained, fit.doubt, missed
-
-    with one_blas_thread(always=True):
-        results = map_threads(scored, range(table.values.shape[1]), n_jobs)
-    found = np.array(results)
-    explained, doubts, missed = found[:, 3:].T
-    fit = GivenFit(explained, target.side.explained, float(doubts.max()), bool(missed.any()))
-    fit.warn()
-    return _outcome(found[:, :3], names, 0.0, given=fit, _library=library_of(X))
+    return RowScreening(table, target, "refuse")

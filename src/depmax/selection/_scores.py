@@ -15,11 +15,11 @@ from depmax.data.columns import Categories
 from depmax.data.sample import Sample, read_target_sample
 from depmax.data.table import constant_columns, is_streamed
 from depmax.data.target import Indicators
-from depmax.dependence._nulls.screening import Asked, RowScreening, screening_of
+from depmax.dependence._nulls.screening import FOUND, Asked, RowScreening, screening_of
 from depmax.dependence._terms import cosine
 from depmax.dependence.exchange import exchange_of
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
-from depmax.kernels import Kernel, KernelLike, Linear, as_kernel
+from depmax.kernels import Kernel, Linear, as_kernel
 from depmax.selection._moments import ColumnMoments, column_moments
 
 if TYPE_CHECKING:
@@ -137,13 +137,26 @@ class Question:
         """Moments of the columns beside the target."""
         return column_moments(self.X, self.target, self.weight)
 
-    def screening(self, side: Sample, *, omnibus: bool = False) -> RowScreening | CountedScreening:
-        """Columns against a target with its kernel, wherever rows come from."""
-        table, exchange = Table(self.X, None, self.categories), exchange_of(self.groups)
-        missing = self.options.missing
-        return screening_of(
-            table, side, TOLERANCE, exchange=exchange, omnibus=omnibus, missing=missing
+    def screened(
+        self, side: Sample, **asked: bool
+    ) -> tuple[RowScreening | CountedScreening, dict[str, np.ndarray]]:
+        """Columns against a target with its kernel, and what is found out about them by name."""
+        recipe = as_kernel(self.options.kernel)
+        if not recipe.requires_vector_input:
+            raise TypeError(
+                f"DependenceFilter compares columns of numbers, but {recipe!r} compares objects: "
+                "use 'laplace', 'gaussian' or another kernel of vectors."
+            )
+        screening = screening_of(
+            Table(self.X, None, self.categories),
+            side,
+            TOLERANCE,
+            exchange=exchange_of(self.groups),
+            omnibus=asked.get("test", True) and recipe.capabilities.telescopes,
+            missing=self.options.missing,
         )
+        found = screening.found(Asked(recipe, **asked), self.options.n_jobs)
+        return screening, dict(zip(FOUND, found.T, strict=True))
 
 
 @dataclass(frozen=True)
@@ -196,14 +209,13 @@ TOLERANCE = 1e-6
 
 def hsic(question: Question) -> Scored:
     """Unbiased HSIC of every column: with rows in memory that each count once, effects too."""
-    recipe = column_kernel(question.options.kernel)
-    screening = question.screening(question.side, omnibus=recipe.capabilities.telescopes)
-    found = screening.found(Asked(recipe), question.options.n_jobs)
+    screening, found = question.screened(question.side)
     if question.weight is not None:
-        return Scored(found[:, 0])
+        return Scored(found["score"])
     if question.is_streamed:
-        return Scored(found[:, 0], found[:, 1], constant=screening.constant)
-    return Scored(found[:, 0], found[:, 1], found[:, 3:6])
+        return Scored(found["score"], found["pvalue"], constant=screening.constant)
+    effects = [found[name] for name in ("effect", "effect_low", "effect_high")]
+    return Scored(found["score"], found["pvalue"], np.column_stack(effects))
 
 
 def mmd(question: Question) -> Scored:
@@ -211,11 +223,9 @@ def mmd(question: Question) -> Scored:
 
     HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
     """
-    m = question.target.n_samples
-    screening = question.screening(read_target_sample(question.y, "class_balanced"))
-    recipe, n_jobs = column_kernel(question.options.kernel), question.options.n_jobs
-    found = screening.found(Asked(recipe, unbiased=False, test=False), n_jobs)
-    scores = np.maximum(found[:, 0], 0.0) * ((m - 1) / m) ** 2
+    m, side = question.target.n_samples, read_target_sample(question.y, "class_balanced")
+    screening, found = question.screened(side, unbiased=False, test=False)
+    scores = np.maximum(found["score"], 0.0) * ((m - 1) / m) ** 2
     return Scored(np.where(screening.constant, 0.0, scores), constant=screening.constant)
 
 
@@ -225,10 +235,9 @@ def alignment(question: Question) -> Scored:
     HSIC₀ divided by the roots of the HSIC₀ of the column and of the target with themselves. With
     the Laplace kernel a column costs O(m log m), as in ``hsic``.
     """
-    screening = question.screening(question.side)
-    recipe, n_jobs = column_kernel(question.options.kernel), question.options.n_jobs
-    found = screening.found(Asked(recipe, unbiased=False, test=False, own=True), n_jobs)
-    scores = np.array([cosine(one[0], one[-1], screening.own_biased) for one in found])
+    screening, found = question.screened(question.side, unbiased=False, test=False, own=True)
+    both = zip(found["score"], found["own"], strict=True)
+    scores = np.array([cosine(cross, own, screening.own_biased) for cross, own in both])
     return Scored(np.where(screening.constant, 0.0, scores), constant=screening.constant)
 
 
@@ -251,17 +260,6 @@ def qmi(question: Question) -> Scored:
         return quadratic_mutual_information(column / float(np.std(column, ddof=1)), y)
 
     return Scored(each_column(question.X, scored, question.options.n_jobs), constant=constant)
-
-
-def column_kernel(kernel: KernelLike) -> Kernel:
-    """Recipe for the kernel of a single column of numbers."""
-    recipe = as_kernel(kernel)
-    if not recipe.requires_vector_input:
-        raise TypeError(
-            f"DependenceFilter compares columns of numbers, but {recipe!r} compares objects: use "
-            "'laplace', 'gaussian' or another kernel of vectors."
-        )
-    return recipe
 
 
 # --- counts: expected mutual information of discrete columns and targets --------------------------

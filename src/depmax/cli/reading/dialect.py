@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from depmax.cli.errors import DataError
-from depmax.cli.reading.source import ReadOptions, is_number
+from depmax.cli.reading.source import ReadOptions, is_number, names_of
 
 #: Runs of spaces and tabs between two cells.
 WHITESPACE = "whitespace"
@@ -85,10 +85,7 @@ def find_dialect(path: Path, options: ReadOptions) -> Dialect:
         assumed.append("without a header (columns are named column_1, column_2, …)")
     lacks_first = header and _are_named(rows[1:], len(rows[0]))
     first = ["", *rows[0]] if lacks_first else rows[0]
-    names = tuple(
-        (cell.strip() if header else "") or f"column_{place + 1}"
-        for place, cell in enumerate(first)
-    )
+    names = names_of(first, header, assumed)
     return Dialect(encoding, separator, header, names, tuple(assumed), lacks_first)
 
 
@@ -238,9 +235,10 @@ def find_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     first = [cell.strip() for cell in rows[0]]
     below = rows[1:]
     if options.expected is not None:
-        if set(options.expected.columns) <= set(first):
+        header = options.expected.header
+        if set(options.expected.columns) <= set(names_of(first, True, []) if header else first):
             return True
-        if not options.expected.header:
+        if not header:
             return False
     numbers = [cell for cell in first if is_number(cell)]
     words = [

@@ -20,7 +20,7 @@ from depmax._text import listed
 from depmax.cli.errors import DataError
 from depmax.cli.reading.delimited import Delimited
 from depmax.cli.reading.dialect import SAMPLE_LINES, Dialect, find_header
-from depmax.cli.reading.source import ReadOptions, require_distinct
+from depmax.cli.reading.source import ReadOptions, names_of, require_distinct
 
 #: The largest sheet that Excel itself allows.
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
@@ -83,7 +83,7 @@ class Excel(Delimited):
         width = max(map(len, first)) if not header else len(first[0])
         labels = first[0] if header else []
         labels = [*labels, *[""] * (width - len(labels))]
-        names = tuple(cell.strip() or f"column_{place + 1}" for place, cell in enumerate(labels))
+        names = names_of(labels, True, assumed)
         require_distinct(names, f"The sheet {sheet.title!r} of {self.name}")
         self.require_room(0, width)
         all_rows = chain(first[1:] if header else first, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -240,6 +241,22 @@ def kind_of(dtype: pl.DataType) -> ColumnKind:
     if dtype.is_temporal():
         return "date"
     return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else "other"
+
+
+def names_of(cells: Sequence[str], header: bool, assumed: list[str]) -> tuple[str, ...]:
+    """Names of columns by the cells of the first row; of equal ones the second is "name (2)"."""
+    named = [
+        (cell.strip() if header else "") or f"column_{place + 1}"
+        for place, cell in enumerate(cells)
+    ]
+    seen: Counter[str] = Counter()
+    for place, name in enumerate(named):
+        seen[name] += 1
+        if seen[name] > 1:
+            named[place] = f"{name} ({seen[name]})"
+    twice = [repr(f"{name} (2)") for name, count in seen.items() if count > 1]
+    assumed += [f"with {listed(twice, 3)} for columns of the same name"] if twice else []
+    return tuple(named)
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -45,9 +46,11 @@ from depmax.dependence._nulls.law import (
     leading_eigenvalues,
     tail_weights,
 )
+from depmax.dependence._nulls.screening import FOUND, Asked
 from depmax.dependence._terms import coordinates_to
 from depmax.dependence.exchange import warn_of_neighbours
 from depmax.dependence.independence_test import GivenFit
+from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel, is_precomputed
 
@@ -372,6 +375,10 @@ class GivenTarget:
     side: GivenSide
     winners: tuple[RidgeBasis, ...]
     rows: Any  # of the target, residuals in place of numbers
+    error: ClassVar[float] = 0.0
+    linear: ClassVar[None] = None
+    is_free: ClassVar[bool] = True
+    sorts: ClassVar[bool] = False
 
     @classmethod
     def of(
@@ -383,31 +390,41 @@ class GivenTarget:
         side = GivenSide.of(sample, left, regressions, left.winners)
         return cls(regressions, side, left.winners, sample.rows)
 
-    def against(
-        self, values: np.ndarray, recipe: Kernel, choose: Choose
-    ) -> tuple[Conditional, float, GivenFit]:
-        """The dependence on a column of numbers, or of codes if the kernel compares labels.
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.side.images)
 
-        Also the bandwidth of the column and what the confounders explain.
+    def prepare(self) -> None:
+        """What threads would ask for at once."""
+        _ = self.regressions.weights
+
+    def alone(self, asked: Asked, column: np.ndarray) -> np.ndarray:
+        """What is found out about a column of numbers, or of codes if the kernel compares labels.
 
         Kernels that won for the target compete for the column too, so that directions of the
         confounders are looked for once.
         """
-        numeric, unit = [] if recipe.capabilities.labels else [0], 1.0
-        largest = float(np.abs(values).max())
+        recipe, unit, found = asked.recipe, 1.0, np.full(len(FOUND), np.nan)
+        if column.min() == column.max():
+            found[:2], found[7:] = (0.0, 1.0), 0.0
+            return found
+        numeric, largest = [] if recipe.capabilities.labels else [0], float(np.abs(column).max())
         if numeric and 0.0 < largest < SMALLEST and not _has_width(recipe):
-            unit, values = largest, values / largest  # differences of tiny numbers would vanish
+            unit, column = largest, column / largest  # differences of tiny numbers would vanish
         left = left_of_columns(
-            values[:, np.newaxis], numeric, self.regressions, self.winners, directions=False
+            column[:, np.newaxis], numeric, self.regressions, self.winners, directions=False
         )
-        kernel = recipe.resolve(left.values, choose)
+        kernel = recipe.resolve(left.values, partial(refuse_to_choose, "screen with given"))
         also = [*self.winners, *left.winners]
         x = GivenSide.of(
             Sample(kernel, left.values), left, self.regressions, also, directions=False
         )
-        bandwidth = unit * float(getattr(kernel, "bandwidth", np.nan))
-        found = Conditional.of(x, self.side, self.regressions.weights)
-        return found, bandwidth, fit_of(x, self.side)
+        both, fit = Conditional.of(x, self.side, self.regressions.weights), fit_of(x, self.side)
+        found[:2] = both.hsic(asked.unbiased), both.law_pvalue()
+        found[2] = unit * getattr(kernel, "bandwidth", np.nan)
+        found[7:] = fit.explained_x, fit.doubt, fit.missed
+        return found
 
 
 def _has_width(recipe: Kernel) -> bool:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -69,10 +69,14 @@ PATTERNS = 64
 #: Permutations of a column before it is known whether its p-value matters.
 FIRST_PERMUTATIONS = 333
 
-#: What is found out about a column, in this order; the last is HSIC₀ of the column with itself.
-FOUND = ("score", "pvalue", "bandwidth", "effect", "effect_low", "effect_high", "own")
+#: What is found out about a column, in this order: after the interval of its effect HSIC₀ of the
+#: column with itself, and what confounders explain of it, may hide, and whether they do.
+FOUND = (
+    *("score", "pvalue", "bandwidth", "effect", "effect_low", "effect_high"),
+    *("own", "explained", "doubt", "missed"),
+)
 #: Of a column that says nothing.
-NOTHING = np.array([0.0, 1.0, np.nan, 0.0, 0.0, 0.0, 0.0])
+NOTHING = np.array([0.0, 1.0, np.nan, *[0.0] * 7])
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,8 @@ class ScreeningTarget:
     exchange: Exchange = FREE
     linear: LinearPart | None = None  # if p-values are those of HSIC and of this together
     _parts: dict[bytes, ScreeningTarget | None] = field(default_factory=dict, repr=False)
+    #: Whether columns with the Laplace kernel are looked at in blocks.
+    sorts: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -232,7 +238,7 @@ class ScreeningTarget:
             of_linear = self._linear_pvalues(self.linear, block)
             hints = np.where(by_law, combined(hints, of_linear), hints)
             pvalues = np.where(by_law, combined(pvalues, of_linear), pvalues)
-        found[:, 1], found[:, 7] = pvalues, hints
+        found[:, 1], found[:, -1] = pvalues, hints
         found[:, 3:6] = np.where(varies, effects, 0.0).T
         return found
 
@@ -475,7 +481,7 @@ class RowScreening:
     """Columns of rows in memory; many columns with the Laplace kernel are looked at in blocks."""
 
     table: Table
-    target: Any  # ScreeningTarget or WeighedTarget
+    target: Any  # ScreeningTarget, WeighedTarget, or GivenTarget
     missing: Missing
 
     @property
@@ -509,7 +515,7 @@ class RowScreening:
         gapped = np.zeros(d, dtype=bool)
         if has_missing(values):
             gapped = np.isnan(values).any(axis=0)
-        in_blocks = asked.recipe.capabilities.telescopes & ~gapped
+        in_blocks = (target.sorts and asked.recipe.capabilities.telescopes) & ~gapped
         in_blocks[list(self.table.categories)] = False
         if asked.test:
             target.prepare()

@@ -121,6 +121,7 @@ class WeighedTarget:
     error: float  # part of the kernel's trace that the coordinates leave out
     permuted: PermutedTarget | None  # for p-values, if these are wanted
     is_free: ClassVar[bool] = True
+    sorts: ClassVar[bool] = True
 
     @classmethod
     def of(

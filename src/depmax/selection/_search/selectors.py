@@ -90,7 +90,7 @@ class UnitSelector(WeightedSelector):
         with one_blas_thread(self.n_jobs, always=small):
             found = order(seen)
         self.pvalues_adjusted_ = seen.pvalues_adjusted if has_pvalues else None
-        self.effects_ = seen.alone[:, 3:6] if has_pvalues else None
+        self.effects_ = seen.alone[:, 3:6] if has_pvalues else None  # with both ends
         groups = [units.members[unit] for unit in found.order]
         if len(groups) < len(units.unit_of_inputs()):
             constant = constant_columns(observed.X, self.missing)
