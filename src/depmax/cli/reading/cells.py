@@ -74,7 +74,8 @@ class Way:
         if self.kind.is_numeric():
             return self._numbers(text, options)
         if self.form:
-            return self.dates(clean(text, (*options.missing, *options.missing_numbers)))
+            text = clean(text, (*options.missing, *options.missing_numbers))
+            return self.dates(with_century(text))
         text = clean(text, options.missing)
         if self.kind == pl.Boolean:
             return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
@@ -83,8 +84,8 @@ class Way:
         return text
 
     def dates(self, text: pl.Series) -> pl.Series:
-        """Dates, nothing where a cell is something else."""
-        return with_century(text).str.strptime(self.kind, self.form, strict=False)
+        """Dates with whole years, nothing where a cell is something else."""
+        return text.str.strptime(self.kind, self.form, strict=False)
 
     def _numbers(self, text: pl.Series, options: ReadOptions) -> pl.Series:
         whole = self.kind == pl.Int64
@@ -157,10 +158,11 @@ class CellEvidence:
         first = cells.filter(cells.str.contains(_DATE_LIKE)).head(1)
         if not first.len():
             return
-        self.short_years |= bool((with_century(cells) != cells).any())
+        whole, first = with_century(cells), with_century(first)
+        self.short_years |= bool((whole != cells).any())
         for way in _DATES:
             if way.dates(first).null_count() == 0:
-                none = way.dates(cells).is_null()
+                none = way.dates(whole).is_null()
                 self.dated[way] += int((~none).sum())
                 if none.any() and not self.undated:
                     self.undated = str(cells.filter(none)[0])
