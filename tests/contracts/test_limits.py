@@ -47,9 +47,10 @@ FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier"}
 EXTRACTORS = classes(extraction, DependenceExtractor)
 SELECTORS = classes(selection, DependenceSelector)
 MAPS = classes(maps, FeatureMap)
-#: Functions that take something else than X and y, or no rows.
+#: Functions that take something else than X and y, or no rows, and one that would take long.
 CALLS: dict[str, Callable[[], Any]] = {
     "correntropy": lambda: dependence.correntropy(X[:, 0], NUMBERS),
+    "hsic_test": lambda: dependence.hsic_test(X, NUMBERS, n_permutations=99),
     "mmd": lambda: dependence.mmd(X[::2], X[1::2]),
     "total_correlation": lambda: dependence.total_correlation(X),
     "resolve": lambda: dependence.resolve("gaussian", X),

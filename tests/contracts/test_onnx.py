@@ -356,7 +356,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a predictor of depmax": (
         lambda: make_pipeline(BAHSIC(2), MLkNN(3)).fit(X, np.column_stack([NUMBERS > 1] * 2)),
-        r"MLkNN .*model\[:-1\]",
+        r"MLkNN .*model\[:1\]",
     ),
     "a classifier as a map": (
         lambda: HBFE(1, kernel=FitsAlone()).fit(X, NUMBERS),

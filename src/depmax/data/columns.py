@@ -380,7 +380,7 @@ def why_not_category(column: str, name: str, levels: Collection[Any], n_rows: in
         return (
             f"Column {column!r} of {name} holds numbers as text{such}. Turn it into numbers "
             "(pandas: pd.to_numeric(…, errors='coerce'), polars: .cast(pl.Float64, strict=False), "
-            "with points in place of decimal commas), or drop it if they are codes."
+            "with decimal points instead of commas), or drop it if they are codes."
         )
     if n_levels == n_rows:
         found = "holds text that differs in every row, as free text or an identifier does"
