@@ -182,7 +182,8 @@ def compare(
             notes=tuple(table.notes),
             progress=lambda state: count(state.step, state.done, state.total),
         )
-    if len(judging.method or ()) == 1 or verdict.outcome not in (
+    only = judging.method is not None and len(found.methods) == 1
+    if only or verdict.outcome not in (
         "nothing",
         "too few rows",
         "all columns",
