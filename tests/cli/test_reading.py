@@ -184,7 +184,7 @@ def test_a_file_that_changes_between_two_visits_is_refused(
 def test_bundled_sets() -> None:
     source = open_source("bundled:wine")
     assert source.read().shape == (178, 14)
-    assert source.default_targets() == ("target",)
+    assert source.default_targets == ("target",)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "arrow"])

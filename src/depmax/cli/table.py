@@ -148,7 +148,7 @@ def make_table(source: Source, request: Request) -> Table:
         event, _, seen = event.rpartition("=")
         request = replace(request, event=event)
     notes = source.assumptions()
-    targets = request.targets or source.default_targets()
+    targets = request.targets or source.default_targets
     for option, names in (
         ("--target", targets),
         ("--drop", request.drop),

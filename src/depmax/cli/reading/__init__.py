@@ -106,6 +106,7 @@ class Bundled(Source):
         frame: pl.DataFrame = self._set.to_frame("polars")
         return frame
 
+    @property
     def default_targets(self) -> tuple[str, ...]:
         """The target of the set."""
         target = self._set.target_name

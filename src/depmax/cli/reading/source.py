@@ -216,6 +216,7 @@ class Source(ABC):
         """Separator and decimal mark, for text that is written from this file."""
         return Marks()
 
+    @property
     def default_targets(self) -> tuple[str, ...]:
         """Columns that the format itself calls the target."""
         return ()
