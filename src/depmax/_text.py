@@ -11,9 +11,9 @@ from html import escape
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 #: Characters that change the order in which others are shown, and some that are not seen at all.
 _MISLEADING = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-#: Text that a spreadsheet runs when it opens a file: =…, @…, and +… or -… that call something.
 #: Titles of the columns of a table that hold names.
 _NAMES = ("column", "first", "second")
+#: Text that a spreadsheet runs when it opens a file: =…, @…, and +… or -… that call something.
 FORMULA = r"^\s*(?:[=@].|[+-].*[(|!])"
 
 

@@ -406,7 +406,7 @@ class TestOmnibus:
 
     def test_a_method_must_be_known(self, rng: np.random.Generator) -> None:
         with pytest.raises(ValueError, match="method of screen must be 'omnibus' or 'hsic'"):
-            screen(rng.normal(size=(20, 2)), rng.normal(size=20), method="best")  # type: ignore[arg-type]
+            screen(rng.normal(size=(20, 2)), rng.normal(size=20), method="best")  # type: ignore[arg-type]  # what is refused
 
 
 def test_columns_are_ranked_by_effect_and_printed_so(rng: np.random.Generator) -> None:

@@ -352,9 +352,8 @@ def test_new_rows_that_all_lack_a_category_have_lost_its_type(library: str, enco
     table = pl.DataFrame(
         {"n": [1.0, 2.0, 4.0], "text": ["b", "a", "b"], "flag": [True, True, False]}
     )
-    make = LIBRARIES.get(library, lambda frame: frame.to_pandas())
-    if library == "pandas":
-        make = lambda frame: frame.to_pandas()  # noqa: E731
+    plain = dict.fromkeys(("pandas", "pandas, NaN"), pl.DataFrame.to_pandas)
+    make = {**LIBRARIES, **plain}[library]
     prepare = Prepare(encode=encode).fit(make(table))
     lost = table[:1].with_columns(text=None, flag=None)
     new = make(lost) if library != "pandas, NaN" else lost.to_pandas().astype({"text": float})

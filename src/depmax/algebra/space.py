@@ -425,7 +425,7 @@ class Space:
         if streamed:
             images = BlockImages(kernel, rows.view, unmixed=unmixed)
         elif unmixed:
-            images = lambda part: kernel.unmixed(in_double(rows[part]))  # noqa: E731
+            images = lambda part: kernel.unmixed(in_double(rows[part]))  # noqa: E731  # one of three ways
         eps = EPS if unmixed else precision_of(sample)
         concurrent = sample.is_array and not streamed
         shape = sample.n_samples, width

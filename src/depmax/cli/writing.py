@@ -76,7 +76,7 @@ class Csv(Writer):
             )
 
 
-class Columnar(Writer):
+class ColumnarWriter(Writer):
     """A batch of rows in a row group of Parquet, or in a record batch of Arrow."""
 
     def __init__(self, path: Path, form: str) -> None:
@@ -172,7 +172,7 @@ def open_writer(path: Path, marks: Marks = COMMAS) -> Iterator[Writer]:
         suffix = path.suffix.lower()
         marks = replace(marks, separator="\t") if suffix == ".tsv" else marks
         form = COLUMNAR.get(suffix)
-        writer = Csv(temporary, marks) if form is None else Columnar(temporary, form)
+        writer = Csv(temporary, marks) if form is None else ColumnarWriter(temporary, form)
         try:
             yield writer
         finally:
